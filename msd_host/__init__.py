@@ -1,0 +1,135 @@
+"""MSD host: a plugin host for capabilities that somebody else wrote (spec 00, spec 70).
+
+    from msd_host import load_registry
+    registry = load_registry(include_installed=True)
+
+Names are imported on first use: `import msd_host` alone loads no engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .version import __version__
+
+if TYPE_CHECKING:
+    from msd_hookspecs import hookimpl
+
+    from .api import load_registry
+    from .contract import LoopContract, LoopStep
+    from .errors import (
+        ConsentStoreError,
+        ExtensionRefused,
+        HostIntegrityError,
+        ManifestError,
+        MSDError,
+        NotFound,
+        Refused,
+        UsageError,
+    )
+    from .explain import Explanation
+    from .host import Host
+    from .limits import Limits
+    from .model.candidate import Candidate
+    from .model.capability import Capability
+    from .model.codes import SkipCode
+    from .model.cohort import Skip
+    from .model.fault import Diagnostic, Fault
+    from .model.registry import PointHooks, Registry
+    from .model.report import BlockedGate, OverlayReport, StageTrace
+    from .model.scope import Scope
+    from .msd import MSD
+    from .product import CentralSchema, FirstParty, Product
+    from .reading.files import Files
+    from .registry.sources import central_schema_from, first_party_from
+
+_HOMES = {
+    "load_registry": "api",
+    "LoopContract": "contract",
+    "LoopStep": "contract",
+    "ConsentStoreError": "errors",
+    "ExtensionRefused": "errors",
+    "HostIntegrityError": "errors",
+    "MSDError": "errors",
+    "ManifestError": "errors",
+    "NotFound": "errors",
+    "Refused": "errors",
+    "UsageError": "errors",
+    "Explanation": "explain",
+    "Host": "host",
+    "Limits": "limits",
+    "Candidate": "model.candidate",
+    "Capability": "model.capability",
+    "SkipCode": "model.codes",
+    "Skip": "model.cohort",
+    "Diagnostic": "model.fault",
+    "Fault": "model.fault",
+    "PointHooks": "model.registry",
+    "Registry": "model.registry",
+    "BlockedGate": "model.report",
+    "OverlayReport": "model.report",
+    "StageTrace": "model.report",
+    "Scope": "model.scope",
+    "MSD": "msd",
+    "CentralSchema": "product",
+    "FirstParty": "product",
+    "Product": "product",
+    "Files": "reading.files",
+    "central_schema_from": "registry.sources",
+    "first_party_from": "registry.sources",
+}
+
+__all__ = [
+    "MSD",
+    "BlockedGate",
+    "Candidate",
+    "Capability",
+    "CentralSchema",
+    "ConsentStoreError",
+    "Diagnostic",
+    "Explanation",
+    "ExtensionRefused",
+    "Fault",
+    "Files",
+    "FirstParty",
+    "Host",
+    "HostIntegrityError",
+    "Limits",
+    "LoopContract",
+    "LoopStep",
+    "MSDError",
+    "ManifestError",
+    "NotFound",
+    "OverlayReport",
+    "PointHooks",
+    "Product",
+    "Refused",
+    "Registry",
+    "Scope",
+    "Skip",
+    "SkipCode",
+    "StageTrace",
+    "UsageError",
+    "__version__",
+    "central_schema_from",
+    "first_party_from",
+    "hookimpl",
+    "load_registry",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "hookimpl":
+        from msd_hookspecs import hookimpl
+
+        return hookimpl
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,30 @@
+"""`python -m msd_host` and the `msd` script: MSD's command line."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code (spec 60)."""
+    words = sys.argv[1:] if argv is None else argv
+    if words in (["--version"], ["-V"]):
+        from .version import __version__
+
+        sys.stdout.write(f"msd {__version__}\n")
+        return 0
+    if not words or words in (["--help"], ["-h"], ["help"]):
+        from .cli.words import overview
+
+        sys.stdout.write(overview("msd", "MSD"))
+        return 0 if words else 2
+    from .cli.app import run
+    from .msd import MSD
+
+    return run(MSD, words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""`check`: the acceptance of a load for one folder, with every fault in its place (spec 30, law 3; spec 60)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from .errors import NotFound
+from .model.codes import SkipCode
+from .model.cohort import Skip
+from .model.fault import Diagnostic, Fault
+from .model.scope import Scope
+from .reading.bundles import MANIFEST, Probe
+from .reading.files import ReadFault, read_path
+from .reading.positions import locate
+from .text import clean, quoted
+
+if TYPE_CHECKING:
+    from .composition import Composition
+    from .host import Host
+
+__all__ = ["CheckResult", "check"]
+
+
+@frozen
+class CheckResult:
+    """`ok` when a load would accept the folder; else `code` and every fault, with line and column where known."""
+
+    id: str
+    scope: Scope
+    where: str
+    ok: bool
+    code: SkipCode | None
+    faults: tuple[Fault, ...]
+    notes: tuple[Diagnostic, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "id": self.id,
+            "scope": self.scope.label,
+            "where": self.where,
+            "code": None if self.code is None else self.code.value,
+            "faults": [
+                {"code": f.code.value, "path": f.path, "line": f.line, "column": f.column, "message": f.message}
+                for f in self.faults
+            ],
+            "notes": [{"code": n.code, "path": n.path, "message": n.message} for n in self.notes],
+        }
+
+
+def check(host: Host, path: str, cwd: str | os.PathLike[str] | None, scope: Scope | None) -> CheckResult:
+    """See `Host.check`."""
+    try:
+        where = host.files.realpath(path)
+        host.files.close(host.files.open_folder(where))
+    except (OSError, ValueError):
+        raise NotFound(f"there is no folder {quoted(path)}") from None
+    roots = host.roots(cwd)
+    lies_in = Scope.GLOBAL
+    if roots.project_root is not None and os.path.dirname(where) == roots.project_root.path:
+        lies_in = Scope.PROJECT
+    composition = host.compose(cwd, probe=Probe(where, lies_in if scope is None else scope))
+    return _result(host, composition, where, lies_in if scope is None else scope)
+
+
+def _result(host: Host, composition: Composition, where: str, scope: Scope) -> CheckResult:
+    seen = next((c for c in composition.seen if c.where == where), None)
+    overlay = composition.registry.overlay
+    skips = overlay.warnings if overlay is not None else ()
+    skip = next((s for s in skips if s.where == where), None)
+    id = seen.id if seen is not None else os.path.basename(where)
+    notes = overlay.diagnostics if overlay is not None else ()
+    return CheckResult(
+        clean(id, 80),
+        scope,
+        where,
+        skip is None and seen is not None,
+        skip.code if skip is not None else None,
+        tuple(_placed(host, where, skip)),
+        tuple(n for n in notes if n.id == id) if skip is None else (),
+    )
+
+
+def _placed(host: Host, where: str, skip: Skip | None) -> list[Fault]:
+    """The skip's faults, each with its place in the manifest."""
+    if skip is None:
+        return []
+    faults = list(skip.faults) or [Fault(skip.code, skip.reason)]
+    try:
+        data = read_path(host.files, os.path.join(where, MANIFEST), host.product.limits.manifest_bytes)
+    except ReadFault:
+        return faults
+    return [f if f.line is not None or not f.path else _with_place(f, data) for f in faults]
+
+
+def _with_place(fault: Fault, data: bytes) -> Fault:
+    place = locate(data, fault.path)
+    return fault if place is None else evolve(fault, line=place[0], column=place[1])

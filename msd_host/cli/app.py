@@ -1,0 +1,114 @@
+"""From words to a verb, and from whatever happens to an exit code (spec 60)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from ..errors import MSDError, UsageError
+from ..product import Product
+from ..text import clean, nearest
+from .options import Options, split
+from .words import GROUPS, overview
+
+__all__ = ["run"]
+
+
+def run(product: Product, argv: list[str]) -> int:
+    """Run one command line of *product*; returns the exit code and lets no traceback out unless asked."""
+    debug = os.environ.get(f"{product.name.upper().replace('-', '_')}_DEBUG") == "1" or "--debug" in argv
+    try:
+        code = _run(product, argv)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        return _quietly_closed()
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return 130
+    except MSDError as error:
+        if debug:
+            raise
+        return _plain_failure(product, argv, error)
+    except Exception as error:
+        if debug:
+            raise
+        return _plain_failure(product, argv, _internal(product, error))
+
+
+def _internal(product: Product, error: Exception) -> MSDError:
+    variable = f"{product.name.upper().replace('-', '_')}_DEBUG"
+    return MSDError(f"internal error: {type(error).__name__}: {clean(error)} (set {variable}=1 for a traceback)")
+
+
+def _quietly_closed() -> int:
+    """Whoever read us has gone; nothing is left to say, also not while the interpreter shuts down."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+def _plain_failure(product: Product, argv: list[str], error: MSDError) -> int:
+    from .session import Session
+
+    try:
+        options, _ = split(argv)
+    except UsageError:
+        options = Options(json="--json" in argv)
+    return Session(product, options).fail(error)
+
+
+def _run(product: Product, argv: list[str]) -> int:
+    options, words = split(argv)
+    if words[:1] == ["--version"]:
+        sys.stdout.write(f"{product.command} {product.version}\n")
+        return 0
+    if not words or words[0] in ("--help", "-h", "help"):
+        sys.stdout.write(overview(product.command, product.title))
+        return 0 if words else 2
+    verb, rest = _verb(product, words)
+    from .session import Session
+
+    session = Session(product, options)
+    try:
+        return verb(session, rest)
+    except SystemExit as finished:  # argparse, once it has printed a verb's help
+        return int(finished.code or 0)
+    except MSDError as error:
+        if options.debug:
+            raise
+        return session.fail(error)
+
+
+def _verb(product: Product, words: list[str]) -> tuple[Callable[..., int], list[str]]:
+    group = words[0]
+    if group not in GROUPS:
+        raise _unknown("command", group, GROUPS, f"{product.command} --help")
+    module, verbs = GROUPS[group]
+    name, rest = ("", words[1:]) if "" in verbs else (words[1] if len(words) > 1 else "--help", words[2:])
+    if name in ("--help", "-h"):
+        name, rest = "help", []
+    elif name not in verbs:
+        raise _unknown(f"{group} command", name, verbs, f"{product.command} {group} --help")
+    from importlib import import_module
+
+    home = import_module(f"{__package__}.{module}")
+    if name == "help":
+        return lambda session, rest: _group_help(product, group), rest
+    return home.VERBS[name], rest
+
+
+def _group_help(product: Product, group: str) -> int:
+    lines = [f"  {product.command} {group} {verb}".ljust(40) + line for verb, line in GROUPS[group][1].items()]
+    sys.stdout.write("\n".join(["usage:", *lines, "", "each takes --help", ""]))
+    return 0
+
+
+def _unknown(what: str, word: str, known: object, remedy: str) -> UsageError:
+    names = list(known)  # type: ignore[call-overload]
+    close = nearest(word, names)
+    hint = f'; did you mean "{close}"?' if close else f"; there are: {', '.join(names)}"
+    return UsageError(f'unknown {what} "{clean(word, 80)}"{hint}', remedy=remedy)

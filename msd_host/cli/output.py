@@ -1,0 +1,83 @@
+"""stdout carries the answer, stderr the talk (spec 60)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["Output"]
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+
+class Output:
+    """Where one run writes to. Colours and tables only on a terminal, and never against `NO_COLOR`."""
+
+    def __init__(self, *, no_color: bool = False, quiet: bool = False) -> None:
+        self.quiet = quiet
+        plain = no_color or bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        self.color = not plain and sys.stdout.isatty()
+        self.talk_color = not plain and sys.stderr.isatty()
+
+    def line(self, text: str = "") -> None:
+        """One line of the answer."""
+        sys.stdout.write(_printable(text, sys.stdout.encoding) + "\n")
+
+    def json(self, document: Any) -> None:
+        """The answer as one JSON document."""
+        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True) + "\n")
+
+    def talk(self, text: str) -> None:
+        """Something a person may want to know; left out with --quiet."""
+        if not self.quiet:
+            self.warn(text)
+
+    def warn(self, text: str) -> None:
+        """Something a person must know."""
+        sys.stdout.flush()
+        sys.stderr.write(_printable(text, sys.stderr.encoding) + "\n")
+
+    def style(self, text: str, *names: str) -> str:
+        """*text* in the given styles when stdout is a terminal."""
+        codes = ";".join(_STYLES[n] for n in names)
+        return f"\x1b[{codes}m{text}\x1b[0m" if self.color and codes else text
+
+    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Aligned columns; on a terminal the last column is cut to the width, elsewhere nothing is."""
+        widths = [max(_width(r[i]) for r in (head, *rows)) for i in range(len(head))]
+        room = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else None
+        self.line(self.style(_row(head, widths, room), "bold"))
+        for row in rows:
+            self.line(_row(row, widths, room))
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], room: int | None) -> str:
+    padded = [c + " " * (w - _width(c)) for c, w in zip(cells[:-1], widths[:-1])]
+    text = "  ".join([*padded, cells[-1]]).rstrip()
+    return text if room is None or _width(text) <= room else _cut(text, room)
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
+
+
+def _cut(text: str, room: int) -> str:
+    used = 0
+    for i, char in enumerate(text):
+        used += _width(char)
+        if used > room - 1:
+            return text[:i] + "…"
+    return text
+
+
+def _printable(text: str, encoding: str | None) -> str:
+    """*text* as the stream can take it; what it has no letter for is escaped, never an error."""
+    name = encoding or "utf-8"
+    return text.encode(name, "backslashreplace").decode(name)

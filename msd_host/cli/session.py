@@ -1,0 +1,98 @@
+"""One run of the command line: its options, its host, and what it composed, once."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any, NoReturn
+
+from ..composition import Composition
+from ..errors import MSDError, UsageError
+from ..host import Host, parse_trust
+from ..product import Product
+from ..text import clean
+from .options import Options
+from .output import Output
+
+__all__ = ["Parser", "Session"]
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong by raising, so that every error is put the same way."""
+
+    def __init__(self, session: Session, verb: str, description: str, example: str) -> None:
+        super().__init__(
+            prog=f"{session.product.command} {verb}",
+            description=description,
+            epilog=f"example: {session.product.command} {example}",
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(clean(message), remedy=f"{self.prog} --help")
+
+
+class Session:
+    """What every verb gets. `composition` is made on first use and only then."""
+
+    def __init__(self, product: Product, options: Options) -> None:
+        self.product = product
+        self.options = options
+        self.out = Output(no_color=options.no_color, quiet=options.quiet)
+        self.host = Host(product, home=options.home, discover_extensions=not options.no_plugins)
+        self._composition: Composition | None = None
+
+    @property
+    def cwd(self) -> str | None:
+        return self.options.cwd
+
+    @property
+    def interactive(self) -> bool:
+        """Whether there is a person to ask."""
+        return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+    def trusted(self) -> dict[str, frozenset[str]]:
+        """What `--trust` and the trust variable name for this run; the real process environment only."""
+        variable = f"{self.product.name.upper().replace('-', '_')}_TRUST"
+        return parse_trust([*self.options.trust, *os.environ.get(variable, "").split()])
+
+    @property
+    def composition(self) -> Composition:
+        if self._composition is None:
+            self._composition = self.host.compose(self.cwd, trust=self.trusted())
+        return self._composition
+
+    def ask(self, question: str) -> bool:
+        """A question whose default is no; only y and yes, in any case, mean yes."""
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
+        try:
+            answer = sys.stdin.readline()
+        except KeyboardInterrupt:
+            sys.stderr.write("\n")
+            return False
+        if not answer.endswith("\n"):
+            sys.stderr.write("\n")
+        return answer.strip().lower() in ("y", "yes")
+
+    def answer(self, document: Any, text: Any) -> None:
+        """The JSON *document* with --json, else whatever *text* (a callable) prints."""
+        if self.options.json:
+            self.out.json(document)
+        else:
+            text()
+
+    def fail(self, error: MSDError) -> int:
+        """Put *error* to the user; returns its exit code."""
+        if self.options.json:
+            import json
+
+            document = {"ok": False, "code": error.code, "message": clean(error.message, 2000), "remedy": error.remedy}
+            sys.stderr.write(json.dumps(document) + "\n")
+        else:
+            self.out.warn(f"{self.product.command}: {clean(error.message, 2000)}")
+            if error.remedy:
+                self.out.warn(f"  try: {error.remedy}")
+        return error.exit_code

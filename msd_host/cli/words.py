@@ -1,0 +1,63 @@
+"""The words of the command line and what each is for; imports nothing, so that help costs nothing."""
+
+from __future__ import annotations
+
+__all__ = ["GROUPS", "OPTIONS", "overview"]
+
+#: group -> (module, {verb: one line}); a group without verbs has the empty word.
+GROUPS: dict[str, tuple[str, dict[str, str]]] = {
+    "demo": ("demo", {"": "watch the whole story in a throwaway home and project"}),
+    "loop": (
+        "loop",
+        {
+            "points": "list the points of the loop",
+            "render-hooks": "what is active at a point, as JSON or markdown",
+        },
+    ),
+    "capability": (
+        "capability",
+        {
+            "list": "every capability, where it comes from and its state",
+            "show": "one capability",
+            "explain": "the whole way of an id through composition",
+            "check": "what a load would say of a folder",
+            "remove": "remove an overlay",
+            "trust": "look at, agree to or refuse project overlays",
+        },
+    ),
+    "registry": (
+        "registry",
+        {
+            "show": "the composed registry as JSON",
+            "digest": "one digest to compare two machines by",
+            "build": "freeze the first-party set, or check that it has not drifted",
+        },
+    ),
+}
+
+#: option -> (takes a value, what it does)
+OPTIONS: dict[str, tuple[bool, str]] = {
+    "--home": (True, "the home to use instead of the environment's"),
+    "--cwd": (True, "the folder to start from; the served project is found upward"),
+    "--json": (False, "one JSON document on stdout"),
+    "--no-plugins": (False, "load no extension of the host"),
+    "--strict": (False, "exit 8 when anything is skipped"),
+    "--trust": (True, "ID@sha512-HASH: agree to exactly these bytes, for this run only"),
+    "--no-color": (False, "no colours"),
+    "--quiet": (False, "no talk on stderr but warnings"),
+    "--verbose": (False, "more talk on stderr"),
+    "--debug": (False, "a traceback with every error"),
+}
+
+
+def overview(command: str, title: str) -> str:
+    """The text of `--help`."""
+    lines = [f"usage: {command} [options] <group> <verb> …", "", f"{title}: a loop, and capabilities that add to it.", ""]
+    for group, (_, verbs) in GROUPS.items():
+        for verb, line in verbs.items():
+            lines.append(f"  {f'{group} {verb}'.strip():<26} {line}")
+    lines.append("")
+    for option, (takes, line) in OPTIONS.items():
+        lines.append(f"  {option + (' VALUE' if takes else ''):<26} {line}")
+    lines += ["", "example:", f"  {command} loop render-hooks plan:pre", f"  {command} capability explain acme", ""]
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""What MSD ships: `capabilities/<id>/` as data, and `_registry`, the module frozen from them at release."""

@@ -1,0 +1,1 @@
+"""Installing, updating and removing overlays. No capability code ever runs here (spec 30)."""

@@ -1,0 +1,146 @@
+"""Removing an overlay: its consent first, then its ledger entry, then its folder (spec 10, Skips; spec 20, spec 30).
+
+The folder is moved aside in one step before it is deleted, so that a load never sees half of it. Nothing
+outside the capability's own folder is touched, whatever a ledger says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat as st
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from ..composition import consent_store
+from ..errors import DamagedState, MSDError, NotFound
+from ..model.scope import Scope
+from ..reading.ledger import LedgerView, read_ledger
+from ..text import clean, nearest, quoted
+
+if TYPE_CHECKING:
+    from ..host import Host
+
+__all__ = ["Removal", "plan_removal", "remove_overlay"]
+
+
+@frozen(eq=False)
+class Removal:
+    """What removing would do. `folder` is None where only records are left of the overlay."""
+
+    id: str
+    scope: Scope
+    owner: str
+    folder: str | None
+    in_ledger: bool
+    grants: int
+    ledger: LedgerView
+    cwd: str | os.PathLike[str] | None
+
+    @property
+    def needs_question(self) -> bool:
+        """A folder that nobody's ledger vouches for may be somebody's only copy."""
+        return self.folder is not None and not self.in_ledger
+
+    def lines(self) -> list[str]:
+        """What a person should know before saying yes."""
+        where = clean(self.folder or "", 400)
+        lines = [f"this deletes {where}", "it was not installed by this host, so it may be the only copy"]
+        if self.scope is Scope.PROJECT:
+            lines.append(f"it lies in the project; to silence it and keep the files: capability trust deny {self.id}")
+        return lines
+
+
+def plan_removal(host: Host, cwd: str | os.PathLike[str] | None, id: str, scope: Scope | None) -> Removal:
+    """Find *id*; in global scope first unless *scope* says where. Raises `NotFound` or `DamagedState`."""
+    roots = host.roots(cwd)
+    places = [(Scope.GLOBAL, roots.home_path)]
+    if roots.served_path is not None:
+        places.append((Scope.PROJECT, roots.served_path))
+    for where, owner in places:
+        if scope is not None and where is not scope:
+            continue
+        found = _at(host, cwd, id, where, owner)
+        if found is not None:
+            return found
+    known = [n for _, owner in places for n in _names(os.path.join(owner, host.product.folder, "capabilities"))]
+    close = nearest(id, known)
+    hint = f"; did you mean {quoted(close)}?" if close else ""
+    raise NotFound(f"there is no overlay {quoted(id)} to remove{hint}", nearest=close)
+
+
+def _names(root: str) -> list[str]:
+    try:
+        return os.listdir(root)
+    except OSError:
+        return []
+
+
+def _at(host: Host, cwd: str | os.PathLike[str] | None, id: str, scope: Scope, owner: str) -> Removal | None:
+    product = host.product
+    folder: str | None = os.path.join(owner, product.folder, "capabilities", id)
+    try:
+        mode = os.lstat(folder or "").st_mode
+    except OSError:
+        folder = None
+    else:
+        if not (st.S_ISDIR(mode) or st.S_ISLNK(mode)):
+            folder = None
+    ledger = read_ledger(host.files, owner, product.ledger_name, product.limits)
+    store = consent_store(product, host.files, host.roots(cwd))
+    grants = len(store.decisions(owner, id).grants) if scope is Scope.PROJECT else 0
+    in_ledger = id in ledger.entries
+    if folder is None and not in_ledger and not grants:
+        return None
+    return Removal(id, scope, owner, folder, in_ledger, grants, ledger, cwd)
+
+
+def remove_overlay(host: Host, plan: Removal) -> dict[str, Any]:
+    """Carry *plan* out; the JSON answer. Raises `DamagedState` with nothing changed where the ledger is damaged."""
+    if plan.ledger.problem is not None:
+        raise DamagedState(f"{clean(plan.ledger.path, 400)}: {clean(plan.ledger.problem)}; nothing was changed")
+    revoked = host.trust.revoke(plan.owner, plan.id) if plan.grants else 0
+    if plan.in_ledger:
+        _forget(plan)
+    if plan.folder is not None:
+        _delete(plan.folder, plan.id)
+    return {
+        "removed": plan.id,
+        "scope": plan.scope.label,
+        "folder": plan.folder,
+        "grantsRevoked": revoked,
+        "ledgerEntry": plan.in_ledger,
+    }
+
+
+def _forget(plan: Removal) -> None:
+    """Write the ledger without the entry: a new file beside it, synced, then one rename."""
+    with open(plan.ledger.path, encoding="utf-8-sig") as stream:
+        document = json.load(stream)
+    document["entries"].pop(plan.id, None)
+    temporary = f"{plan.ledger.path}.{os.getpid()}.new"
+    try:
+        with open(temporary, "x", encoding="utf-8") as stream:
+            json.dump(document, stream, indent=2)
+            stream.write("\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, plan.ledger.path)
+    except OSError as error:
+        raise MSDError(f"{clean(plan.ledger.path, 400)} could not be written: {error.strerror}") from None
+
+
+def _delete(folder: str, id: str) -> None:
+    """One rename takes it out of sight of every load (dot-folders are no candidates), then it is deleted."""
+    aside = os.path.join(os.path.dirname(folder), f".{id}.removed-{os.getpid()}")
+    try:
+        if os.path.islink(folder):
+            os.unlink(folder)
+            return
+        os.rename(folder, aside)
+        shutil.rmtree(aside)
+    except OSError as error:
+        left = folder if os.path.lexists(folder) else aside
+        raise MSDError(f"{clean(left, 400)} could not be removed: {error.strerror}") from None

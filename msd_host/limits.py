@@ -1,0 +1,30 @@
+"""How much of untrusted input the host is willing to look at, each bound with its reason (spec 10, Reading)."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+__all__ = ["Limits"]
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+@frozen
+class Limits:
+    """Sizes are bytes, counts are entries. An embedder may tighten them through `Product.limits`."""
+
+    manifest_bytes: int = MIB  # the largest real manifest known is 30 KiB
+    ledger_bytes: int = 8 * MIB  # thousands of entries with file lists
+    config_bytes: int = MIB  # project and user configuration are written by hand
+    record_bytes: int = MIB  # a consent record lists one digest per file of a bundle
+    fragment_bytes: int = MIB  # a fragment ends up in a prompt; no prompt takes more
+    fragments_bytes: int = 4 * MIB  # per capability, so many small fragments cannot do what a large one may not
+    bundle_bytes: int = 16 * MIB  # one limit for install, consent and load
+    bundle_entries: int = 10_000
+    bundle_depth: int = 64  # folders inside folders; keeps the walk off the recursion limit
+    hashed_bytes_per_root: int = 256 * MIB  # a repository may not make every load hash gigabytes
+    json_depth: int = 64
+    string_chars: int = 64 * KIB
+    candidates_per_root: int = 4096
+    reason_chars: int = 300  # what a person still reads on one line

@@ -1,0 +1,1 @@
+"""Values only: no file, no environment, no plugin manager."""
