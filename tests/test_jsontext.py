@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import pickle
@@ -226,13 +227,12 @@ def test_a_nearly_full_stack_is_a_fault_and_no_traceback() -> None:
             return fault
 
     before = sys.getrecursionlimit()
-    depth = len(__import__("inspect").stack(0))
     try:
-        sys.setrecursionlimit(depth + 100)
+        sys.setrecursionlimit(len(inspect.stack(0)) + 100)
         results = [dive(levels) for levels in range(0, 85, 5)]
     finally:
         sys.setrecursionlimit(before)
-    assert isinstance(results[0], (tuple, JsonFault))
+    assert all(isinstance(result, (tuple, JsonFault)) for result in results)
 
 
 def test_a_fault_says_itself_and_travels_between_processes() -> None:

@@ -372,10 +372,15 @@ def _pipe(folder: Path) -> None:
     os.mkfifo(folder / "hooks/run.py")
 
 
+def _append(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"evil()")
+
+
 MEDDLERS: dict[str, Callable[[Path], object]] = {
     "replace the file": _swap_file,
     "write into the file": lambda folder: (folder / "hooks/run.py").write_bytes(b"evil()!"),
-    "append": lambda folder: (folder / "hooks/run.py").open("ab").write(b"evil()"),
+    "append": lambda folder: _append(folder / "hooks/run.py"),
     "truncate": lambda folder: os.truncate(folder / "hooks/run.py", 0),
     "delete": lambda folder: (folder / "hooks/run.py").unlink(missing_ok=True),
     "link the file": _link_file,

@@ -1,0 +1,107 @@
+"""The matrix and the maintainers' sessions: `nox -l` lists them.
+
+An interpreter that is not there is skipped with a word. Interpreters installed side by side below
+`~/.pyenv/versions` are found without being on PATH.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.error_on_missing_interpreters = False
+nox.options.sessions = ["lint", "typing", "tests", "wheel"]
+
+PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+#: Every interpreter meets the newest pluggy; the older ones are met once each, and so are the lowest dependencies.
+MATRIX = [(python, "newest") for python in PYTHONS] + [("3.12", "1.6"), ("3.11", "1.5"), ("3.10", "lowest")]
+LOWEST = ["pluggy==1.5.0", "attrs==23.1.0", "cattrs==23.2.1", "packaging==22.0"]
+QUICK = ["-q", "-m", "not slow"]
+
+
+def _beside_path() -> None:
+    """Make interpreters that lie side by side reachable by their version."""
+    folders = sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin")))
+    os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", ""), *folders])
+
+
+_beside_path()
+
+
+@nox.session
+@nox.parametrize("python,dependencies", MATRIX, ids=[f"{p}-{d}" for p, d in MATRIX])
+def tests(session: nox.Session, dependencies: str) -> None:
+    """The suite on one interpreter and one set of dependencies."""
+    session.install("pytest>=8", "hypothesis>=6.100", "pytest-xdist>=3.6")
+    pins = LOWEST if dependencies == "lowest" else [f"pluggy~={dependencies}.0"] if dependencies != "newest" else []
+    session.install("-e", ".", *pins)
+    session.run("python", "-m", "pytest", "-n", "auto", *QUICK, *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style and formatting."""
+    session.install("ruff>=0.9")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """mypy --strict and pyright over both packages."""
+    session.install("-e", ".", "mypy>=1.14", "pyright>=1.1.390")
+    session.run("mypy")
+    session.run("pyright")
+
+
+@nox.session
+def laws(session: nox.Session) -> None:
+    """The property tests alone, with many more examples."""
+    session.install("-e", ".", "pytest>=8", "hypothesis>=6.100", "pytest-xdist>=3.6")
+    session.run("python", "-m", "pytest", "-n", "auto", "-q", "tests/laws", env={"HYPOTHESIS_PROFILE": "thorough"})
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Branch coverage of the suite."""
+    session.install("-e", ".", "pytest>=8", "hypothesis>=6.100", "coverage[toml]>=7.5")
+    session.run("coverage", "run", "-m", "pytest", "-q")
+    session.run("coverage", "combine", success_codes=[0, 1])
+    session.run("coverage", "report")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Ratios measured in one run, as a table and as JSON."""
+    session.install(".")
+    session.run("python", "benchmarks/bench.py", "--json", "bench.json", *session.posargs)
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """Build the wheel, look inside, install it, and run the suite against it with the sources out of reach."""
+    session.install("build", "pytest>=8", "hypothesis>=6.100", "pytest-xdist>=3.6")
+    out = session.create_tmp()
+    shutil.rmtree(os.path.join(out, "dist"), ignore_errors=True)
+    session.run("python", "-m", "build", "--wheel", "--outdir", os.path.join(out, "dist"), silent=True)
+    built = glob.glob(os.path.join(out, "dist", "*.whl"))
+    session.install("--force-reinstall", "--no-deps", *built)
+    session.install(*built)
+    suite = os.path.join(out, "suite")
+    shutil.rmtree(suite, ignore_errors=True)
+    shutil.copytree("tests", os.path.join(suite, "tests"))
+    shutil.copy("pyproject.toml", suite)
+    shared = os.environ.get("MSD_SHARED", os.path.abspath(os.path.join("..", "shared")))
+    session.chdir(suite)
+    session.run("python", "-m", "pytest", "-n", "auto", *QUICK, env={"MSD_SHARED": shared})
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """What a newcomer sees first."""
+    session.install(".")
+    session.run("msd", "demo")
