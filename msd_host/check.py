@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
@@ -90,12 +91,21 @@ def _placed(host: Host, where: str, skip: Skip | None) -> list[Fault]:
         return []
     faults = list(skip.faults) or [Fault(skip.code, skip.reason)]
     try:
-        data = read_path(host.files, os.path.join(where, MANIFEST), host.product.limits.manifest_bytes)
-    except ReadFault:
+        text = read_path(host.files, os.path.join(where, MANIFEST), host.product.limits.manifest_bytes).decode()
+    except (ReadFault, UnicodeDecodeError):
         return faults
-    return [f if f.line is not None or not f.path else _with_place(f, data) for f in faults]
+    paths = {f.path: _parsed(f.path) for f in faults if f.line is None and f.path}
+    places = locate(text.removeprefix("\ufeff"), paths.values())
+    return [_with_place(f, places.get(paths.get(f.path, ()))) if f.line is None else f for f in faults]
 
 
-def _with_place(fault: Fault, data: bytes) -> Fault:
-    place = locate(data, fault.path)
-    return fault if place is None else evolve(fault, line=place[0], column=place[1])
+def _with_place(fault: Fault, place: tuple[int, int] | None) -> Fault:
+    return fault if place is None or not fault.path else evolve(fault, line=place[0], column=place[1])
+
+
+_STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_-]*)|\[([0-9]{1,9})\]|\[\"([^\"]*)\"\]")
+
+
+def _parsed(path: str) -> tuple[str | int, ...]:
+    """A JSON path such as `$.steps[0].when` or `$.config["a.b"]` as keys and indices."""
+    return tuple(int(m[2]) if m[2] is not None else m[1] or m[3] or "" for m in _STEP.finditer(path))

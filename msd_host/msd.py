@@ -35,9 +35,7 @@ _HOST_WORDS = frozenset(
 )
 
 #: Hand-authored groups of skills (reference, section 6.2); an overlay may not take one of their names.
-_CLUSTERS = (
-    "core_loop audit_review milestone research_ideate workspace_state docs ui ai_eval ns_meta utility".split()
-)
+_CLUSTERS = "core_loop audit_review milestone research_ideate workspace_state docs ui ai_eval ns_meta utility".split()
 
 
 def _frozen_set() -> tuple[Capability, ...]:
@@ -61,5 +59,5 @@ MSD = Product(
     central_schema=CentralSchema(_frozen_schema),
     reserved_prefixes=("msd-", "msd-core-", "anthropic-"),
     reserved_families=_HOST_WORDS,
-    clusters=FrozenDict({name: () for name in _CLUSTERS}),
+    clusters=FrozenDict(dict.fromkeys(_CLUSTERS, ())),
 )

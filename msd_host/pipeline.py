@@ -11,7 +11,6 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 import pluggy
-
 from msd_hookspecs import SEALED_PROJECT
 from msd_hookspecs import stages as contract
 

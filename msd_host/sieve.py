@@ -99,5 +99,3 @@ def check_narrower(before: Cohort, after: Cohort, stage: str) -> None:
         raise _breach(stage, "vanished without a skip", lost)
     if both := left.keys() & gone:
         raise _breach(stage, "kept and skipped at once", both)
-
-

@@ -189,9 +189,7 @@ _FRAGMENTS = st.fixed_dictionaries({"inline": texts})
 _CHECKS = (
     st.fixed_dictionaries({"query": texts})
     | st.fixed_dictionaries({"agentVerdict": texts})
-    | st.fixed_dictionaries(
-        {"predicate": st.fixed_dictionaries({"kind": texts}, optional={"artifact": json_values})}
-    )
+    | st.fixed_dictionaries({"predicate": st.fixed_dictionaries({"kind": texts}, optional={"artifact": json_values})})
 )
 
 
@@ -390,9 +388,7 @@ def descriptors(draw: DrawFn) -> Manifest:
         "configHome": home,
         "localConfigDir": None if home["kind"] == "none" else draw(st.just(".x") | st.just(".x/y")),
         "configFormat": form,
-        "artifactLayout": {
-            place: draw(st.lists(_artifacts(place), max_size=2)) for place in ("global", "local")
-        },
+        "artifactLayout": {place: draw(st.lists(_artifacts(place), max_size=2)) for place in ("global", "local")},
         "commandStyle": draw(st.sampled_from(["slash-hyphen", "shell-var"])),
         "hooksSurface": draw(st.sampled_from(hooks)),
         "sandboxTier": draw(st.sampled_from(["none", "codex-agent-sandbox"])),

@@ -1,18 +1,10 @@
-"""The manifest codec: reference section 9 row by row as far as one document goes, then what holds for all documents.
-
-Where spec 10 is stricter than the reference, the rows follow spec 10. A row changes some values of a whole, valid
-manifest and names the paths of every fault that must be found, no more and no fewer.
-"""
+"""The manifest codec: the reference's section 9 row by row, then what holds for every document."""
 
 from __future__ import annotations
 
-import copy
 import json
-import os
-import re
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,212 +15,15 @@ from hypothesis import strategies as st
 
 from msd_host.limits import Limits
 from msd_host.model.codes import SkipCode
-from msd_host.model.fault import Fault
-from msd_host.model.frozen import freeze, thaw
+from msd_host.model.frozen import freeze
 from msd_host.reading.codec import Codec, Decoded, Grammar, salvage_points
 from msd_host.text import clean
-from tests.strategies import POINTS, encode, json_values, manifests, mutated, paths_in, replaced, value_at, without
+from tests.manifest_rows import BASES, CAPABILITY_PROBE, FEATURE, ROWS, SPAWN, changed
+from tests.shared import REFERENCE, needs_shared
+from tests.strategies import POINTS, encode, json_values, manifests, mutated, paths_in, replaced, value_at
 
 CODEC = Codec(Grammar(frozenset(POINTS), "msd-", "msd"), Limits())
 INVALID = SkipCode.MANIFEST_INVALID
-DROP = object()
-
-FEATURE: dict[str, Any] = {
-    "id": "acme",
-    "role": "feature",
-    "version": "1.2.3",
-    "title": "Acme",
-    "description": "About acme.",
-    "tier": "full",
-    "requires": ["research"],
-    "engines": {"msd": ">=1.0.0"},
-    "compatVersions": {"1.0.0": ">=1.0.0"},
-    "integrity": "sha512-" + "A" * 86 + "==",
-    "provenance": {"sourceRepo": "https://example.org/acme", "commit": "abc"},
-    "runtimeCompat": {"supported": ["claude", "codex"], "unsupported": ["kimi"], "notes": {"claude": "well"}},
-    "skills": ["acme-plan", "acme-review"],
-    "agents": ["acme-agent"],
-    "commands": [{"family": "acme", "module": "acme_router.py", "router": "route_acme", "subcommands": ["run"]}],
-    "hooks": [{"event": "PreToolUse", "script": "hooks/check.sh", "matcher": "Write|Edit"}],
-    "config": {
-        "on": {"type": "boolean", "default": True, "description": "Whether."},
-        "depth": {"type": "enum", "values": ["quick", "deep"], "default": "deep", "description": "How."},
-        "limit": {"type": "number", "default": 3, "description": "How much."},
-        "name": {"type": "string", "default": "", "description": "Which."},
-    },
-    "activationKey": "on",
-    "steps": [
-        {
-            "point": "plan:pre",
-            "ref": {"skill": "acme-plan"},
-            "produces": ["ACME.md"],
-            "consumes": ["CONTEXT.md"],
-            "onError": "skip",
-            "when": "on",
-            "fragment": {"inline": "text"},
-        },
-        {"point": "plan:post", "ref": {"agent": "acme-agent"}, "produces": [], "consumes": [], "onError": "halt"},
-        {"point": "ship:pre", "ref": {"command": "acme run"}, "produces": [], "consumes": [], "onError": "skip"},
-    ],
-    "contributions": [
-        {
-            "point": "plan:pre",
-            "into": "planner",
-            "fragment": {"path": "fragments/plan.md"},
-            "produces": ["NOTES.md"],
-            "consumes": ["CONTEXT.md"],
-            "when": "on",
-            "onError": "skip",
-            "configValues": {"depth": "depth"},
-        }
-    ],
-    "gates": [
-        {"point": "ship:pre", "check": {"query": "acme.gate"}, "blocking": True, "onError": "halt", "when": "on"},
-        {"point": "plan:post", "check": {"agentVerdict": "is it good"}, "blocking": False, "onError": "skip"},
-        {
-            "point": "verify:pre",
-            "check": {"predicate": {"kind": "command-exit-zero", "command": "true"}},
-            "blocking": True,
-            "onError": "halt",
-        },
-    ],
-    "mcpServers": {
-        "tool": {"command": "tool", "args": ["-x"], "env": {"A": "b"}, "cwd": "sub"},
-        "far": {"type": "http", "url": "https://example.org/mcp", "headers": {"X": "y"}},
-    },
-}
-
-RUNTIME: dict[str, Any] = {
-    "id": "acme",
-    "role": "runtime",
-    "version": "1.2.3",
-    "title": "Acme",
-    "description": "A runtime.",
-    "tier": "core",
-    "requires": [],
-    "runtime": {
-        "configHome": {
-            "kind": "dot-home-nested",
-            "name": "acme",
-            "parent": ".config",
-            "env": ["ACME_DIR"],
-            "probe": ["a"],
-            "probeExists": "skills",
-            "skillsHome": {"kind": "dot-home", "name": ".acme", "env": []},
-        },
-        "localConfigDir": ".acme",
-        "configFormat": "settings-json",
-        "artifactLayout": {
-            "global": [
-                {
-                    "kind": "skills",
-                    "destSubpath": "skills",
-                    "prefix": "msd-",
-                    "nesting": "flat",
-                    "recursive": False,
-                    "converter": "convertClaudeCommandToClaudeSkill",
-                    "home": ".agents",
-                }
-            ],
-            "local": [
-                {"kind": "agents", "destSubpath": "agents", "prefix": "", "nesting": "nested", "converter": None}
-            ],
-        },
-        "commandStyle": "slash-hyphen",
-        "hooksSurface": "settings-json",
-        "hookEvents": "claude",
-        "extensionEvents": "none",
-        "sandboxTier": "none",
-        "supportTier": 2,
-        "installSurface": "settings-json",
-        "writesSharedSettings": True,
-        "permissionWriter": None,
-        "extendedHookEvents": ["Stop"],
-        "hostIntegration": {
-            "embeddingMode": "imperative",
-            "commandSurface": "slash-file",
-            "dispatch": {
-                "namedDispatch": True,
-                "nested": "undocumented",
-                "maxDepth": 2,
-                "background": True,
-                "subagentToolkit": "full",
-                "backgroundDispatch": False,
-                "isolation": "none",
-            },
-            "modelMode": "passive",
-            "hookBus": "host",
-            "stateIO": "filesystem",
-            "transport": "mcp",
-            "runtime": "node",
-            "effortSurface": "argv",
-        },
-        "orchestratorExec": {"command": "acme", "args": ["exec"], "cwdFlag": "--cd", "promptFlag": None},
-        "harnessIsolationFlag": "--worktree",
-    },
-}
-
-SPAWN: dict[str, Any] = {
-    "slug": "acme",
-    "flags": ["--acme", "--ac"],
-    "transport": "spawn",
-    "probe": {"kind": "command-exists", "binary": "acme"},
-    "invoke": {
-        "binary": "acme",
-        "args": ["{{model}}", "-p"],
-        "promptChannel": "stdin",
-        "outputChannel": "file-arg",
-        "outputArg": "-o",
-        "modelArg": "--model",
-        "effortChannel": "argv",
-    },
-    "timeoutFloorMs": 1000,
-    "emptyOutput": "stub-with-stderr",
-    "reviewsSection": "Acme",
-    "evidenceClass": "diff-only",
-    "requiresBinaries": ["jq"],
-    "promptBudgetKey": None,
-    "modelConfigKey": "review.models.acme",
-    "handler": None,
-}
-REVIEWER: dict[str, Any] = {**RUNTIME, "role": "reviewer", "reviewer": SPAWN}
-del REVIEWER["runtime"]
-
-HTTP_PROBE = {"kind": "http-reachable", "hostConfigKey": "review.host", "path": "/v1/models", "timeoutMs": 2000}
-HTTP: dict[str, Any] = {
-    **SPAWN,
-    "transport": "openai-http",
-    "probe": HTTP_PROBE,
-    "invoke": {
-        "hostConfigKey": "review.host",
-        "defaultHost": "http://localhost",
-        "path": "/v1/chat",
-        "modelDiscovery": "none",
-        "effortChannel": "none",
-    },
-}
-CAPABILITY_PROBE = {"kind": "command-capability", "binary": "acme", "needle": "--json", "timeoutMs": 5}
-
-BASES = {
-    "feature": FEATURE,
-    "runtime": {**RUNTIME, "reviewer": SPAWN},
-    "reviewer": REVIEWER,
-    "http": {**REVIEWER, "reviewer": HTTP},
-}
-LOOP_FIELDS = ("skills", "agents", "steps", "contributions", "gates", "hooks", "activationKey")
-
-
-def steps_of(path: str) -> tuple[str | int, ...]:
-    """`steps[0].ref` as ("steps", 0, "ref")."""
-    return tuple(int(i) if i else name for i, name in re.findall(r"\[(\d+)\]|([^.\[\]]+)", path))
-
-
-def changed(base: str, changes: dict[str, Any]) -> dict[str, Any]:
-    made: Any = copy.deepcopy(BASES[base])
-    for path, value in changes.items():
-        made = without(made, steps_of(path)) if value is DROP else replaced(made, steps_of(path), value)
-    assert isinstance(made, dict)
-    return made
 
 
 def decode(value: Any, folder: str | None = "acme", codec: Codec = CODEC) -> Decoded:
@@ -244,195 +39,380 @@ def messages(decoded: Decoded) -> str:
     return " / ".join(fault.message for fault in decoded.faults)
 
 
-# ---- reference, section 9 ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("base", "changes", "expected"), ROWS)
+def test_reference_row(base: str, changes: dict[str, Any], expected: list[str]) -> None:
+    decoded = decode(changed(base, changes))
+    assert paths(decoded) == expected, decoded.faults
+    assert all(fault.code is INVALID for fault in decoded.faults)
+    assert decoded.raw == freeze(changed(base, changes))
 
-BAD, GOOD = "bad", "good"
+
+@pytest.mark.parametrize("base", BASES)
+def test_the_whole_manifests_are_valid(base: str) -> None:
+    decoded = decode(BASES[base])
+    assert (decoded.faults, decoded.diagnostics) == ((), ())
+    assert decoded.capability is not None and decoded.capability.raw == freeze(BASES[base])
 
 
-def each(row: str, base: str, path: str, values: list[Any], *faults: str) -> list[Any]:
-    """One case per value at *path*; without *faults* the path itself is at fault."""
-    expected = sorted(faults) or [f"$.{path}"]
-    return [
-        pytest.param(base, {path: value}, expected, id=f"{row}-{path}-{'DROP' if value is DROP else repr(value)[:24]}")
-        for value in values
+@pytest.mark.parametrize("text", ["null", "[]", "5", "true", '"x"'])
+def test_v1_a_manifest_is_an_object(text: str) -> None:
+    (fault,) = CODEC.decode(text.encode(), "acme").faults
+    assert (fault.code, fault.path, fault.line, fault.column) == (INVALID, "$", 1, 1)
+    assert fault.message.startswith("must be an object, not ")
+
+
+@pytest.mark.parametrize("id", ["a-", "a--b", "a" * 64, "a"])
+def test_v3_odd_ids_that_fit_the_grammar(id: str) -> None:
+    assert not decode({**FEATURE, "id": id}, id).faults
+
+
+def test_v4_an_id_that_is_not_the_folders_has_a_code_of_its_own() -> None:
+    (fault,) = decode(FEATURE, "other").faults
+    assert (fault.code, fault.path) == (SkipCode.ID_MISMATCH, "$.id")
+    assert '"acme"' in fault.message and '"other"' in fault.message
+    assert not decode(FEATURE, None).faults
+    codes = [fault.code for fault in decode(changed("feature", {"tier": 5}), "other").faults]
+    assert codes == [SkipCode.ID_MISMATCH, INVALID]
+    assert [f.code for f in decode(changed("feature", {"id": "Foo"}), "other").faults] == [INVALID]
+
+
+def test_v5_an_unknown_role_is_told_what_roles_there_are() -> None:
+    decoded = decode(changed("feature", {"role": "wat"}))
+    assert messages(decoded) == 'must be "feature", "runtime" or "reviewer", not "wat"'
+    assert decoded.diagnostics == ()
+
+
+def test_v20_an_unknown_field_is_kept_and_noted() -> None:
+    decoded = decode({**FEATURE, "newer": {"x": 1}, "author": 5})
+    assert decoded.capability is not None and decoded.capability.raw["newer"] == {"x": 1}
+    (note,) = decoded.diagnostics
+    assert (note.id, note.code, note.path) == ("acme", "unknown-field", "$.newer")
+
+
+def test_v22_line_ends_do_not_matter() -> None:
+    text = json.dumps(FEATURE, indent=2)
+    crlf = CODEC.decode(text.replace("\n", "\r\n").encode(), "acme")
+    assert crlf == CODEC.decode(text.encode(), "acme") and crlf.capability is not None
+
+
+@pytest.mark.parametrize("data", [b"", b" ", b"{", b'{"id": "acme", "id": "acme"}', b"\xff", b"[NaN]"])
+def test_v23_a_text_that_is_no_json_is_a_fault(data: bytes) -> None:
+    decoded = CODEC.decode(data, "acme")
+    assert (decoded.capability, decoded.raw) == (None, None)
+    assert [fault.code for fault in decoded.faults] == [INVALID]
+    assert all(fault.details == {"json": True} and fault.line == 1 for fault in decoded.faults)
+
+
+RESERVED = ["con", "prn", "aux", "nul", "com0", "com9", "lpt1", "constructor", "prototype"]
+
+
+@pytest.mark.parametrize("name", RESERVED)
+def test_reserved_names_are_nobodys(name: str) -> None:
+    (fault,) = decode({**FEATURE, "id": name}, name).faults
+    assert (fault.code, fault.path) == (SkipCode.RESERVED_ID, "$.id")
+    for word in (name, name.upper(), f"{name}.txt"):
+        assert paths(decode(changed("feature", {"skills": ["acme-plan", word]}))) == ["$.skills[1]"]
+        assert paths(decode(changed("feature", {"agents": [word, "acme-agent"]}))) == ["$.agents[0]"]
+    assert paths(decode(changed("feature", {"commands[0].module": f"{name}.py"}))) == ["$.commands[0].module"]
+    family = decode(changed("feature", {"commands[0].family": name, "steps[2].ref.command": f"{name} x"}))
+    assert paths(family) == ["$.commands[0].family"]
+    nearly = f"{name}x"
+    assert not decode(changed("feature", {"id": nearly, "skills": ["acme-plan", nearly]}), nearly).faults
+
+
+@pytest.mark.parametrize(("path", "word"), [("skills", "a"), ("agents", "A.b_c-9")])
+def test_stems_are_64_characters_at_most(path: str, word: str) -> None:
+    own = FEATURE[path]
+    fits = word + "x" * (64 - len(word))
+    assert not decode(changed("feature", {path: [*own, fits]})).faults
+    assert paths(decode(changed("feature", {path: [*own, fits + "x"]}))) == [f"$.{path}[{len(own)}]"]
+
+
+def test_a_config_key_has_eight_segments_at_most() -> None:
+    for key in ("a", "a.b.c.d.e.f.g.h", "a_b-9.c"):
+        config = {**FEATURE["config"], key: FEATURE["config"]["on"]}
+        assert not decode(changed("feature", {"config": config})).faults
+
+
+def test_f38_gate_points_are_salvaged_from_a_manifest_that_is_refused() -> None:
+    decoded = decode(changed("feature", {"gates": [{"point": "execute:wave:post"}]}))
+    assert decoded.capability is None
+    assert salvage_points(decoded.raw, POINTS) == ("execute:wave:post",)
+
+
+def test_salvage_is_in_the_loops_order_and_names_each_point_once() -> None:
+    gates = [{"point": p} for p in ("ship:pre", "nowhere", "plan:pre", "ship:pre")]
+    raw: dict[str, Any] = {"gates": [*gates, None, "x", [], {"point": 5}, {"point": ["plan:post"]}, {}]}
+    assert salvage_points(raw, POINTS) == salvage_points(freeze(raw), POINTS) == ("plan:pre", "ship:pre")
+
+
+@given(json_values, json_values)
+def test_salvage_takes_any_json_value(whole: Any, gates: Any) -> None:
+    for value in (whole, {"gates": whole}, {"gates": [{"point": whole}]}, {"gates": gates}):
+        assert set(salvage_points(freeze(value), POINTS)) <= set(POINTS)
+
+
+def test_l5_an_unknown_field_of_a_lane_is_noted_with_the_known_ones() -> None:
+    decoded = decode({**BASES["reviewer"], "reviewer": {**SPAWN, "timeoutfloorms": 5}})
+    assert decoded.capability is not None
+    (note,) = decoded.diagnostics
+    assert note.path == "$.reviewer.timeoutfloorms"
+    assert 'did you mean "timeoutFloorMs"?' in note.message and "reviewsSection" in note.message
+
+
+def test_l6_the_fault_of_a_probe_names_what_is_known() -> None:
+    decoded = decode(changed("reviewer", {"reviewer.probe": {**CAPABILITY_PROBE, "x": 1}}))
+    assert "kind, binary, needle, timeoutMs" in messages(decoded)
+
+
+UNKNOWN_AT = [
+    ("feature", "runtimeCompat.x"),
+    ("feature", "config.on.x"),
+    ("feature", "steps[1].x"),
+    ("feature", "steps[0].ref.x"),
+    ("feature", "steps[0].fragment.x"),
+    ("feature", "contributions[0].x"),
+    ("feature", "gates[2].x"),
+    ("feature", "gates[0].check.x"),
+    ("feature", "commands[0].x"),
+    ("feature", "hooks[0].x"),
+    ("feature", "mcpServers.tool.x"),
+    ("feature", "mcpServers.far.x"),
+    ("feature", "provenance.x"),
+    ("runtime", "runtime.x"),
+    ("runtime", "runtime.configHome.skillsHome.x"),
+    ("runtime", "runtime.artifactLayout.local[0].x"),
+    ("runtime", "runtime.hostIntegration.dispatch.x"),
+    ("runtime", "reviewer.x"),
+    ("http", "reviewer.invoke.x"),
+]
+
+
+@pytest.mark.parametrize(("base", "path"), UNKNOWN_AT)
+def test_an_unknown_field_is_accepted_kept_and_noted_at_any_depth(base: str, path: str) -> None:
+    value = changed(base, {path: {"deep": [1]}})
+    decoded = decode(value)
+    assert decoded.capability is not None and decoded.capability.raw == freeze(value)
+    assert [(note.code, note.path) for note in decoded.diagnostics] == [("unknown-field", f"$.{path}")]
+
+
+def test_an_unknown_converter_is_accepted_and_noted() -> None:
+    path = "runtime.artifactLayout.local[0].converter"
+    decoded = decode(changed("runtime", {path: "convertToSomethingNew"}))
+    assert decoded.capability is not None
+    assert [(n.id, n.code, n.path) for n in decoded.diagnostics] == [("acme", "unknown-converter", f"$.{path}")]
+    assert '"convertToSomethingNew"' in decoded.diagnostics[0].message
+
+
+def test_notes_of_one_thread_never_reach_another() -> None:
+    codec = Codec(CODEC.grammar, CODEC.limits)
+
+    def notes(number: int) -> list[str]:
+        return [note.path for note in decode({**FEATURE, f"x{number}": 1}, "acme", codec).diagnostics]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(notes, range(200))) == [[f"$.x{number}"] for number in range(200)]
+
+
+def test_every_fault_is_found_at_once_each_with_its_place() -> None:
+    text = """{
+  "id": "acme", "role": "feature", "version": "1.2", "title": "T",
+  "description": "D", "tier": "full", "requires": [],
+  "runtimeCompat": {"supported": ["*"], "unsupported": []},
+  "skills": ["a"], "agents": [], "config": {},
+  "steps": [
+    {"point": "plan:prx", "ref": {"skill": "b"},
+     "produces": [], "consumes": "x"}
+  ],
+  "contributions": [],
+  "gates": [{"point": "plan:pre", "check": {"agentVerdict": "v"}, "blocking": true, "onError": "skip"}]
+}"""
+    found = [(f.path, f.line, f.column) for f in CODEC.decode(text.encode(), "acme").faults]
+    assert found == [
+        ("$.version", 2, 47),
+        ("$.steps[0].point", 7, 15),
+        ("$.steps[0].consumes", 8, 34),
+        ("$.steps[0].onError", 7, 5),
+        ("$.gates[0].blocking", 11, 79),
+        ("$.steps[0].ref.skill", 7, 44),
     ]
+    assert 'did you mean "plan:pre"?' in messages(CODEC.decode(text.encode(), "acme"))
 
 
-def fine(row: str, base: str, path: str, values: list[Any]) -> list[Any]:
-    return [
-        pytest.param(base, {path: value}, [], id=f"{row}-{path}-{'DROP' if value is DROP else repr(value)[:24]}")
-        for value in values
-    ]
+def test_a_byte_order_mark_moves_no_column() -> None:
+    plain = CODEC.decode(b'{"id": 5}', "acme").faults
+    assert CODEC.decode(b"\xef\xbb\xbf" + b'{"id": 5}', "acme").faults == plain
+    assert (plain[0].path, plain[0].line, plain[0].column) == ("$.id", 1, 8)
 
 
-def row(row: str, base: str, changes: dict[str, Any], *faults: str) -> list[Any]:
-    return [pytest.param(base, changes, sorted(faults), id=f"{row}-{'-'.join(changes)[:50]}")]
+def test_what_came_from_outside_is_cleaned_and_cut_in_messages() -> None:
+    evil = "\x1b[31m`\u202e\u200b\u2028" + "x" * 5000
+    for changes in ({"tier": evil}, {"id": evil}, {"steps[0].ref.skill": evil}, {"steps[0].point": evil}):
+        (fault,) = decode(changed("feature", changes)).faults
+        assert fault.message == clean(fault.message) and len(fault.message) <= 300
+    (note,) = decode({**FEATURE, evil: 1}).diagnostics
+    assert (note.path, note.message) == (clean(note.path), clean(note.message))
 
 
-ENVELOPE_ROWS = [
-    *each("V2", "feature", "id", [DROP, "Foo", "lm_studio", "1a", "", 5, None, "a" * 65, "a\n", "ä"]),
-    *each("V5", "feature", "role", ["wat", "Feature", 1, None, DROP]),
-    *row("V5", "feature", {"role": "wat", "skills": 5, "steps": None}, "$.role"),
-    *each("V6", "feature", "title", [DROP, "", 5, None]),
-    *each("V6", "runtime", "description", [DROP, "", []]),
-    *fine("V6", "feature", "title", [" ", "é\nü"]),
-    *each("V7", "reviewer", "tier", ["gold", "Core", DROP, None, 1]),
-    *each("V8", "feature", "requires", [DROP, {}, "research", None]),
-    *each("V8", "feature", "requires", [[5], [None], [["a"]]], "$.requires[0]"),
-    *each("V9", "feature", "version", [DROP, "", "   ", 123, None, ["1.0.0"]]),
-    *each("V10", "feature", "version", ["1.0", "v1.0.0", "1.0.0.0", "1", "latest", "1.x", "1.0.0 ", "01.2.3"]),
-    *each("V11", "feature", "version", ["1.2.3-01", "1.2.3-..", "1.2.3-", "1.2.3+", " 1.2.3", "1.2.3$(x)"]),
-    *each("V11", "feature", "version", ["1.2.3`x`", "1.2.3-😀", "1.2.3\n", "१.२.३", "1.2.3+a b", "1.2.3-" + "1" * 300]),
-    *fine("V12", "feature", "version", ["0.0.1", "1.2.3-dev.0", "1.2.3-rc.1", "1.2.3+build.5", "1.0.0--x.00a+00"]),
-    *fine("V13", "feature", "engines", [DROP, {}, {"node": ">=18"}, {"node": 5}]),
-    *each("V14", "feature", "engines", ["x", 5, [], None]),
-    *each("V15", "feature", "engines.msd", [123, {}, None, [], True]),
-    # The text of a range is judged by its parser alone, with a code of its own (spec 10, Manifest).
-    *fine("V15", "feature", "engines.msd", ["", "  ", "abcx", "()x", "not a range!!", ">=1.0.0; rm -rf"]),
-    *fine("V16", "feature", "engines.msd", ["^1.0.0", "~1.2.0", "1.x", "*", "X", "1", ">=1 <3", ">=1.6.0 || >=2.0.0"]),
-    *each("V17", "feature", "compatVersions", ["x", None, [], 5]),
-    *each("V17", "feature", "compatVersions", [{"1.0.0": 5}, {"1.0.0": "abc"}, {"1.0.0": ""}], '$.compatVersions["1.0.0"]'),
-    *each("V17", "feature", "compatVersions", [{"not-semver": "*"}], "$.compatVersions.not-semver"),
-    *fine("V17", "feature", "compatVersions", [{"1.0.0": "==1.2,!=1.3", "1.0.0-rc.1": " * "}]),
-    *each("V18", "feature", "integrity", ["sha256-" + "A" * 86 + "==", "sha512-abc", "sha512-" + "A" * 40, ""]),
-    *each("V18", "feature", "integrity", ["sha512-" + "A" * 86 + "==x", "sha512-" + "A" * 86 + "==\n", None, 5]),
-    *fine("V18", "feature", "integrity", ["sha512-" + "z/+9" * 21 + "zz=="]),
-    *each("V19", "feature", "provenance.commit", [DROP, 5, "", None]),
-    *each("V19", "feature", "provenance.sourceRepo", [DROP, 5, ""]),
-    *each("V19", "feature", "provenance", ["x", None, []]),
-    *fine("V20", "feature", "author", [5, None, {"name": []}]),
-    *fine("V20", "feature", "keywords", ["x", {}]),
-    *row(
-        "V21",
-        "feature",
-        {"id": 1, "title": "", "description": 2, "tier": "x", "requires": 3, "version": "x", "engines": 4}
-        | {"compatVersions": 5, "integrity": 6, "provenance": 7},
-        *(f"$.{name}" for name in ("id", "title", "description", "tier", "requires", "version", "engines")),
-        *("$.compatVersions", "$.integrity", "$.provenance"),
-    ),
+def test_a_hundred_faults_of_one_document_are_kept() -> None:
+    step = {"point": "x"}
+    assert len(decode(changed("feature", {"steps": [step] * 400})).faults) == 100
+    assert len(decode(changed("feature", {"requires": [5] * 400, "skills": [5] * 400})).faults) == 100
+    assert len(decode({**FEATURE, **{f"x{i}": 1 for i in range(400)}}).diagnostics) == 100
+
+
+def test_long_lists_are_looked_at_in_time_proportional_to_them() -> None:
+    names = [f"s{i}" for i in range(40_000)]
+    step = {**FEATURE["steps"][0], "ref": {"skill": "nobody"}}
+    decoded = decode(changed("feature", {"skills": names, "steps": [step] * 2000}))
+    assert len(decoded.faults) == 100
+
+
+# What a value is replaced with to be of another JSON type. A number for text, a string for a number, and so on.
+OTHER_TYPES: dict[type, list[Any]] = {
+    str: [7, True, [], {}],
+    bool: [0, 1, "true", "false", []],
+    int: ["5", True, [], {}],
+    list: ["abc", {}, {"0": "a"}, 5, True],
+    dict: [[], "x", 5, False],
+}
+TYPED = [
+    (base, path)
+    for base in BASES
+    for path in paths_in(BASES[base])
+    if value_at(BASES[base], path) is not None and path[-2:] != ("predicate", "command")
+    if path[-1:] not in (("defaultHost",), ("fallbackModel",))
 ]
 
-HOOK_ROWS = [
-    *each("F1", "feature", "runtimeCompat", [DROP, None, [], "x"]),
-    *each("F2", "feature", "runtimeCompat.supported", [[], DROP, "*", None]),
-    *each("F3", "feature", "runtimeCompat.supported", [["*", "claude"], ["claude", "*"], ["*", "*"]]),
-    *fine("F3", "feature", "runtimeCompat.supported", [["*"]]),
-    *each("F3", "feature", "runtimeCompat.supported", [["Claude"], ["constructor"], [5]], "$.runtimeCompat.supported[0]"),
-    *each("F4", "feature", "runtimeCompat.unsupported", [DROP, "x", None]),
-    *each("F4", "feature", "runtimeCompat.unsupported", [["*"], ["A"], [None]], "$.runtimeCompat.unsupported[0]"),
-    *each("F5", "feature", "runtimeCompat.notes", [{"claude": ""}, {"claude": 5}], "$.runtimeCompat.notes.claude"),
-    *each("F5", "feature", "runtimeCompat.notes", [{"C": "x"}], "$.runtimeCompat.notes.C"),
-    *each("F5", "feature", "runtimeCompat.notes", ["x", None]),
-    *fine("F5", "feature", "runtimeCompat.notes", [{"*": "all"}, {}, DROP]),
-    *fine("F6", "feature", "runtimeCompat", [{"supported": ["claude", "claude"], "unsupported": ["claude"]}]),
-    *each("F7", "feature", "agents", [["acme-agent", name] for name in ("__proto__", "constructor", "prototype")], "$.agents[1]"),
-    *each("F8", "feature", "skills", [["acme-plan", bad] for bad in ("", "../x", "a/b", ".a", "-a", "ä", "a b", 5, None)], "$.skills[1]"),
-    *fine("F9", "feature", "skills", [["acme-plan", "acme-plan"]]),
-    *each("F10", "feature", "skills", [DROP, {}, "acme-plan", None]),
-    *fine("F10", "feature", "hooks", [DROP, []]),
-    *each("F10", "feature", "steps", [DROP, {}, None, "x"]),
-    *each("F10", "feature", "contributions", [DROP, {}, None]),
-    *each("F10", "feature", "gates", [DROP, {}, None, True]),
-    *each("F11", "feature", "hooks", [42, None, {}, "x"]),
-    *each("F11", "feature", "hooks[0].event", [DROP, "", 5]),
-    *each("F11", "feature", "hooks[0].script", [DROP, "", 5]),
-    *each("F12", "feature", "hooks[0].script", [f"a{c}b" for c in "; `|\n&*>'\"\\$"] + ["$(x)", "a/-rf", "-x.sh", "ä"]),
-    *each("F13", "feature", "hooks[0].script", ["/abs.sh", "../../x", "a/../b", ".."]),
-    *fine("F13", "feature", "hooks[0].script", ["hooks/sub-dir/format_v2.sh", "./a.sh", "a//b.sh", "..a/b..sh"]),
-    *fine("F14", "feature", "hooks[0].matcher", [DROP, "Write|Edit", "é"]),
-    *each("F14", "feature", "hooks[0].matcher", ["", 5, "a\tb", "a\x7f", None]),
-    *each("F15", "feature", "steps[0].point", ["plan:mid", "PLAN:PRE", "", 5, DROP, None]),
-    *each("F15", "feature", "gates[1].point", ["plan", ["plan:pre"]]),
-    *each("F16", "feature", "steps[0].ref", [DROP, [], {}, None, "acme-plan", {"name": "x"}]),
-    *each("F17", "feature", "steps[0].ref", [{"skill": "acme-plan", "agent": "acme-agent"}]),
-    *each("F18", "feature", "steps[0].ref.skill", ["msd-ui", "MSD-ui"]),
-    *each("F19", "feature", "steps[0].ref.skill", ["other", "ACME-PLAN", "", 5, None]),
-    *each("F19", "feature", "steps[1].ref.agent", ["acme-plan", ""]),
-    *row("F20", "feature", {"skills": "acme-plan", "steps[0].ref": {"skill": "anything"}}, "$.skills"),
-    *each("F21", "feature", "steps[2].ref.command", ["intel x", "", " ", "acmex", "ACME run", 5]),
-    *fine("F21", "feature", "steps[2].ref.command", ["acme", "acme  run --now", "\tacme"]),
-    *row("F21", "feature", {"commands": DROP}, "$.steps[2].ref.command"),
-    *row("F21", "feature", {"commands": 5}, "$.commands"),
-    *each("F22", "feature", "steps[0].produces", [DROP, "x", {}, None]),
-    *each("F22", "feature", "steps[0].consumes", [[5], [None]], "$.steps[0].consumes[0]"),
-    *each("F22", "feature", "contributions[0].produces", [DROP, "x"]),
-    *each("F22", "feature", "contributions[0].consumes", [DROP, 5]),
-    *each("F23", "feature", "steps[0].onError", [DROP, "retry", None, True]),
-    *fine("F24", "feature", "contributions[0].onError", [DROP, "halt"]),
-    *each("F24", "feature", "contributions[0].onError", ["boom", None]),
-    *each("F25", "feature", "contributions[0].into", [5, None, DROP, ["planner"]]),
-    *fine("F25", "feature", "contributions[0].into", ["somebody"]),
-    *each("F26", "feature", "contributions[0].fragment", [DROP, [], None, "text"]),
-    *each("F27", "feature", "contributions[0].fragment", [{}, {"text": "x"}]),
-    *each("F28", "feature", "contributions[0].fragment", [{"inline": x} for x in ("", 5, None)], "$.contributions[0].fragment.inline"),
-    *each("F29", "feature", "contributions[0].fragment.path", ["../x", "a/../../x", "a\\..\\x", "/etc/x", "\\x", "C:\\x", "", 5, ".."]),
-    *fine("F29", "feature", "contributions[0].fragment.path", ["a/b.md", "./a.md", "..a.md", "a..b"]),
-    *fine("F30", "feature", "contributions[0].fragment", [{"path": "missing.md", "inline": "kept"}]),
-    *each("F34", "feature", "gates[0].check", [{}, {"query": "a", "agentVerdict": "b"}, [], None, "x", DROP, {"x": 1}]),
-    *row("F35", "feature", {"gates[1].blocking": True}, "$.gates[1].blocking"),
-    *fine("F35", "feature", "gates[1].blocking", [False]),
-    *each("F36", "feature", "gates[0].blocking", [DROP, "yes", "false", 0, 1, None]),
-    *each("F36", "feature", "gates[0].onError", [DROP, "retry"]),
-    *each("F37", "feature", "steps", [[None], ["x"], [[]], [5]], "$.steps[0]"),
-    *each("F37", "feature", "gates", [[None], [True]], "$.gates[0]"),
-    *each("F37", "feature", "contributions", [[None], [1.5]], "$.contributions[0]"),
-    *row(
-        "F38",
-        "feature",
-        {"gates": [{"point": "execute:wave:post"}]},
-        *(f"$.gates[0].{name}" for name in ("check", "blocking", "onError")),
-    ),
-    *fine("F39", "feature", "activationKey", [DROP, "limit"]),
-    *each("F39", "feature", "activationKey", ["unknown", "", 5, None, "__proto__"]),
-    *(case for f in (*LOOP_FIELDS, "commands") for case in each("F40", "runtime", f, [[], None, "on"])),
-    *(case for f in (*LOOP_FIELDS, "commands", "runtime") for case in each("F40", "reviewer", f, [[], None])),
-    *each("F41", "feature", "reviewer", [SPAWN, None, {}]),
-    *each("F41", "feature", "runtime", [RUNTIME["runtime"], None]),
-    *each("F42", "feature", "commands", [None, {}, "x"], "$.commands"),
-    *each("F42", "feature", "commands[0].family", [5, None], "$.commands[0].family", "$.steps[2].ref.command"),
-    *each("F42", "feature", "commands[0].module", [DROP, 5]),
-    *each("F42", "feature", "commands[0].router", [DROP, 5, "", "a.b", "1a", "a-b", "é"]),
-    *each("F43", "feature", "commands[0].module", ["../e.py", "/abs/e.py", "lib/e.py", "e.js", ".py", "E.py", "e.py\n", "a-b.py"]),
-    *fine("F43", "feature", "commands[0].module", ["_x1.py"]),
-    *each("F44", "feature", "commands[0].subcommands", ["x", None]),
-    *each("F44", "feature", "commands[0].subcommands", [[5], [""]], "$.commands[0].subcommands[0]"),
-    *each(
-        "F45",
-        "feature",
-        "commands[0].family",
-        ["../x y;", "", "Acme", "a_b", "1a", "a" * 65],
-        *("$.commands[0].family", "$.steps[2].ref.command"),
-    ),
-    *each("F45", "feature", "contributions[0].configValues", [{"a": "other"}, {"a": 5}], "$.contributions[0].configValues.a"),
-    *each("F45", "feature", "contributions[0].configValues", ["on", None]),
-    *each("F45", "feature", "steps[0].when", [5, None]),
+
+@pytest.mark.parametrize(("base", "path"), TYPED, ids=[f"{b}-{'.'.join(map(str, p))}" for b, p in TYPED])
+def test_nothing_is_ever_taken_for_another_type(base: str, path: tuple[str | int, ...]) -> None:
+    value = value_at(BASES[base], path)
+    for other in OTHER_TYPES[type(value)]:
+        assert decode(replaced(BASES[base], path, other)).faults, other
+
+
+SAMPLES: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    "",
+    "x",
+    "msd-x",
+    "*",
+    [],
+    {},
+    [None],
+    [[]],
+    [{}],
+    {"a": 1},
+    "é" * 99,
 ]
 
-CONFIG_ROWS = [
-    *row("C1", "feature", {"config": DROP}, "$.config"),
-    *each("C1", "feature", "config", [[], None, "abc"]),
-    *(
-        case
-        for key in ("", "__proto__", "constructor", "A", "a..b", ".a", "a.", "1a", "a b", ".".join("abcdefghi"), "a.B")
-        for case in row("C2", "feature", {"config": {**FEATURE["config"], key: FEATURE["config"]["on"]}}, f"$.config{_shown(key)}")
-    )
-    if False
-    else [],
-    *each("C3", "feature", "config.name", [None, "x", 5, []]),
-    *each("C4", "feature", "config.name", [{}], *(f"$.config.name.{f}" for f in ("type", "default", "description"))),
-    *each("C4", "feature", "config.name.type", ["", DROP, 5]),
-    *each("C5", "feature", "config.name.type", ["xml", "String"]),
-    *each("C6", "feature", "config.on.default", [DROP, "true", 1, None]),
-    *each("C6", "feature", "config.limit.default", [DROP, True, "3", None]),
-    *each("C6", "feature", "config.name.default", [DROP, 5, None]),
-    *fine("C6", "feature", "config.limit.default", [-1, 0.5, 1e300]),
-    *each("C7", "feature", "config.depth.values", [DROP, [], "deep", None]),
-    *each("C7", "feature", "config.depth.values", [["deep", 5]], "$.config.depth.values[1]"),
-    *each("C7", "feature", "config.depth.default", ["slow", 5, DROP]),
-    *each("C8", "feature", "config.on.description", [DROP, "", 5]),
-    *fine("C8", "feature", "config.on.description", [" "]),
-    *each("C10", "runtime", "config", [{"k": {"type": "xml", "default": 1, "description": "d"}}], "$.config.k.type"),
-    *fine("C10", "runtime", "config", [{"k": FEATURE["config"]["on"]}, {}]),
-    *fine("C11", "feature", "config.name.values", [["any"], 5]),
-    *each("C12", "reviewer", "config", ["abc", None, []]),
-]
+
+@pytest.mark.parametrize("base", BASES)
+def test_every_json_value_in_every_position_is_decoded_or_refused(base: str) -> None:
+    for path in paths_in(BASES[base]):
+        for sample in SAMPLES:
+            _assert_sound(replaced(BASES[base], path, sample))
+
+
+def _assert_sound(value: Any) -> None:
+    data = encode(value)
+    decoded = CODEC.decode(data, "acme")
+    assert decoded.raw == freeze(value)
+    if decoded.capability is not None:
+        assert not decoded.faults and decoded.capability.raw == freeze(value)
+    else:
+        assert decoded.faults
+    for fault in decoded.faults:
+        assert fault.message and len(fault.message) <= 300 and fault.message == clean(fault.message)
+        assert fault.path.startswith("$") and fault.line == 1 and 1 <= (fault.column or 0) <= len(data)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.binary(max_size=80), st.none() | st.text(max_size=5))
+def test_any_bytes_are_decoded_or_refused(data: bytes, folder: str | None) -> None:
+    decoded = CODEC.decode(data, folder)
+    assert decoded.faults and decoded.capability is None
+
+
+@settings(deadline=None, max_examples=150)
+@given(json_values)
+def test_any_json_is_decoded_or_refused(value: Any) -> None:
+    _assert_sound(value)
+    for role in ("feature", "runtime", "reviewer"):
+        _assert_sound({"role": role, "id": "acme", role: value, "steps": [value], "config": {"k": value}})
+
+
+@settings(deadline=None, max_examples=150)
+@given(mutated())
+def test_any_mutated_manifest_is_decoded_or_refused(value: Any) -> None:
+    _assert_sound(value)
+    assert CODEC.decode(encode(value), "acme") == CODEC.decode(encode(value), "acme")
+
+
+@settings(deadline=None, max_examples=100)
+@given(manifests(), st.sampled_from([None, 1]), st.booleans())
+def test_a_valid_manifest_comes_through_as_it_is(value: Any, indent: int | None, ascii_only: bool) -> None:
+    decoded = CODEC.decode(encode(value, indent=indent, ascii_only=ascii_only), value["id"])
+    assert (decoded.faults, decoded.diagnostics) == ((), ())
+    assert decoded.capability is not None and decoded.capability.raw == decoded.raw == freeze(value)
+    assert list(decoded.capability.raw) == list(value)
+
+
+def test_the_grammar_names_points_prefix_and_product() -> None:
+    other = Codec(Grammar(frozenset(["start", "end"]), "acme-", "acme"), Limits())
+    hook = {"point": "start", "check": {"query": "q"}, "blocking": False, "onError": "skip"}
+    value = {**FEATURE, "skills": ["x-plan"], "contributions": [], "steps": [], "gates": [hook]}
+    assert not decode({**value, "engines": {"msd": 5, "acme": "*"}}, "acme", other).faults
+    assert paths(decode({**value, "engines": {"acme": 5}}, "acme", other)) == ["$.engines.acme"]
+    step = {**FEATURE["steps"][0], "point": "end", "ref": {"skill": "acme-plan"}}
+    assert paths(decode({**value, "skills": ["acme-plan"], "steps": [step]}, "acme", other)) == ["$.steps[0].ref.skill"]
+    assert paths(decode({**value, "gates": [{**hook, "point": "plan:pre"}]}, "acme", other)) == ["$.gates[0].point"]
+
+
+def test_a_nearly_full_stack_is_a_fault_and_no_traceback() -> None:
+    deep: Any = {"kind": "none", "env": []}
+    for _ in range(50):
+        deep = {"kind": "dot-home", "name": "x", "env": [], "skillsHome": deep}
+    value = changed("runtime", {"runtime.configHome": deep})
+    assert decode(value).faults == ()
+    before = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(150)
+        decoded = decode(value)
+    finally:
+        sys.setrecursionlimit(before)
+    assert decoded.capability is None and len(decoded.faults) == 1
+
+
+IMPORTS = """
+import sys
+from msd_host.limits import Limits
+from msd_host.reading.codec import Codec, Grammar
+codec = Codec(Grammar(frozenset(["plan:pre"]), "msd-", "msd"), Limits())
+codec.decode(b"no json", "acme")
+seen = [name for name in ("cattrs", "msd_host.reading.schema_feature") if name in sys.modules]
+codec.decode(b'{"role": "feature"}', "acme")
+print(seen, "cattrs" in sys.modules, "msd_host.reading.schema_runtime" in sys.modules)
+"""
+
+
+def test_what_is_not_needed_is_not_imported() -> None:
+    root = Path(__file__).resolve().parent.parent
+    done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[0] == "[] True False"
+
+
+@needs_shared
+def test_the_reference_manifests_decode_without_a_word() -> None:
+    found = sorted((REFERENCE / "capabilities").glob("*/capability.json"))
+    assert len(found) == 44
+    for path in found:
+        decoded = CODEC.decode(path.read_bytes(), path.parent.name)
+        assert (decoded.faults, decoded.diagnostics) == ((), ()), path.parent.name
+        assert decoded.capability is not None
+        assert decoded.capability.raw == freeze(json.loads(path.read_text("utf-8")))

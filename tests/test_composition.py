@@ -293,6 +293,4 @@ def test_two_hosts_of_two_products_live_side_by_side(tmp_path: Path) -> None:
 
 def test_remedies_reach_the_same_home_and_project_when_pasted(world: World) -> None:
     world.add_project("acme")
-    assert world.skips()["acme"].remedy == (
-        f"msd --home {world.home} -C {world.project} capability trust show acme"
-    )
+    assert world.skips()["acme"].remedy == (f"msd --home {world.home} -C {world.project} capability trust show acme")

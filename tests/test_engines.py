@@ -32,7 +32,9 @@ def test_the_shared_truth_is_there_in_full() -> None:
     assert sum(not is_ours_to_decide(p) for p in pairs()) > 55
 
 
-@pytest.mark.parametrize("pair", [p for p in pairs() if not is_ours_to_decide(p)], ids=lambda p: f"{p['range']}@{p['version']}")
+@pytest.mark.parametrize(
+    "pair", [p for p in pairs() if not is_ours_to_decide(p)], ids=lambda p: f"{p['range']}@{p['version']}"
+)
 def test_npm_ranges_answer_as_npm_does(pair: dict[str, Any]) -> None:
     assert (judge(pair["range"], pair["version"]) is Verdict.SATISFIED) == pair["satisfies"]
 

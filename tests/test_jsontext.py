@@ -47,8 +47,39 @@ def _parts(value: Any) -> list[Any]:
 
 
 _PIECES = st.sampled_from(
-    ["{", "}", "[", "]", '"a"', '"b"', ":", ",", "1", "-0.5e3", "1e999", "NaN", "true", "null", " ", "\n", '"\\ud800"']
-    + ['"\\u0000"', "9223372036854775808", '"', "\\", "é", "\x00", "01", "Infinity", '{"a":1}', "[[]]", '"\\\\"', "x"]
+    [
+        "{",
+        "}",
+        "[",
+        "]",
+        '"a"',
+        '"b"',
+        ":",
+        ",",
+        "1",
+        "-0.5e3",
+        "1e999",
+        "NaN",
+        "true",
+        "null",
+        " ",
+        "\n",
+        '"\\ud800"',
+    ]
+    + [
+        '"\\u0000"',
+        "9223372036854775808",
+        '"',
+        "\\",
+        "é",
+        "\x00",
+        "01",
+        "Infinity",
+        '{"a":1}',
+        "[[]]",
+        '"\\\\"',
+        "x",
+    ]
 )
 
 
@@ -141,15 +172,20 @@ REFUSED: list[tuple[bytes, tuple[str, str, int, int]]] = [
 
 
 @pytest.mark.parametrize(("data", "expected"), REFUSED, ids=[repr(data[:16]) for data, _ in REFUSED])
-def test_what_json_does_not_allow_is_refused_with_its_place(
-    data: bytes, expected: tuple[str, str, int, int]
-) -> None:
+def test_what_json_does_not_allow_is_refused_with_its_place(data: bytes, expected: tuple[str, str, int, int]) -> None:
     assert faults(data) == [expected]
 
 
 @pytest.mark.parametrize(
     "text",
-    ["[9223372036854775807, -9223372036854775808]", '"\\ud83d\\ude00"', '"\\\\ud800 \\\\u0000"', "-0", "1.5e-7", "[]"],
+    [
+        "[9223372036854775807, -9223372036854775808]",
+        '"\\ud83d\\ude00"',
+        '"\\\\ud800 \\\\u0000"',
+        "-0",
+        "1.5e-7",
+        "[]",
+    ],
 )
 def test_what_json_allows_at_its_edges_is_read(text: str) -> None:
     assert decode(text.encode(), LIMITS) == freeze(json.loads(text))

@@ -52,8 +52,6 @@ class Setting:
 
 def is_truthy(value: Any) -> bool:
     """JSON truth: `false`, 0, the empty string and null are false; everything else, `[]` and `{}` too, is true."""
-    if isinstance(value, float) and not isfinite(value):
-        return value == value
     return not (value is None or value is False or value == "" or (value == 0 and not isinstance(value, bool)))
 
 

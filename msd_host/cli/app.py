@@ -97,7 +97,7 @@ def _verb(product: Product, words: list[str]) -> tuple[Callable[..., int], list[
 
     home = import_module(f"{__package__}.{module}")
     if name == "help":
-        return lambda session, rest: _group_help(product, group), rest
+        return lambda *_: _group_help(product, group), rest
     return home.VERBS[name], rest
 
 

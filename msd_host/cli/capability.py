@@ -142,10 +142,7 @@ def show(session: Session, words: list[str]) -> int:
 
 
 def _declared(raw: Any) -> dict[str, Any]:
-    hooks = {
-        kind: [h["point"] for h in raw.get(kind, ())]
-        for kind in ("steps", "contributions", "gates")
-    }
+    hooks = {kind: [h["point"] for h in raw.get(kind, ())] for kind in ("steps", "contributions", "gates")}
     return {
         "requires": raw.get("requires", ()),
         "skills": raw.get("skills", ()),
@@ -158,7 +155,9 @@ def _declared(raw: Any) -> dict[str, Any]:
 
 def explain(session: Session, words: list[str]) -> int:
     """The whole way of an id through composition, also of one that was never found."""
-    parser = Parser(session, "capability explain", "The whole way of an id through composition.", "capability explain acme")
+    parser = Parser(
+        session, "capability explain", "The whole way of an id through composition.", "capability explain acme"
+    )
     parser.add_argument("id", metavar="ID")
     id = parser.parse_args(words).id
     found = explain_id(session.composition, id)

@@ -161,7 +161,9 @@ def _removed(stage: _Stage) -> None:
     from ..lifecycle.remove import plan_removal, remove_overlay
 
     remove_overlay(stage.host, plan_removal(stage.host, stage.project, "acme-release", None))
-    stage.scene("6. Removed: exactly the first-party registry is left", f"{stage.command} capability remove acme-release")
+    stage.scene(
+        "6. Removed: exactly the first-party registry is left", f"{stage.command} capability remove acme-release"
+    )
 
 
 VERBS = {"": demo}

@@ -24,7 +24,9 @@ def tell_skips(session: Session) -> None:
     for skip in skips_of(session):
         if not skip.muted:
             fix = f" -- {skip.remedy}" if skip.remedy else ""
-            session.out.talk(f"{session.product.command}: {skip.id} ({skip.scope.label}) skipped: {skip.reason} [{skip.code}]{fix}")
+            session.out.talk(
+                f"{session.product.command}: {skip.id} ({skip.scope.label}) skipped: {skip.reason} [{skip.code}]{fix}"
+            )
 
 
 def required(session: Session) -> tuple[str, ...]:
@@ -46,5 +48,7 @@ def finish(session: Session, code: int = 0) -> int:
         session.out.warn(f"{session.product.command}: required, and not in the registry: {id}")
     skipped = [s for s in skips_of(session) if s.id != "*"] if session.options.strict else []
     if skipped:
-        session.out.warn(f"{session.product.command}: --strict: {len(skipped)} skipped: {', '.join(s.id for s in skipped[:5])}")
+        session.out.warn(
+            f"{session.product.command}: --strict: {len(skipped)} skipped: {', '.join(s.id for s in skipped[:5])}"
+        )
     return 8 if absent or (session.options.strict and skips_of(session)) else 0

@@ -36,7 +36,9 @@ def _parser(session: Session, verb: str, description: str, example: str) -> Pars
 
 def status(session: Session, words: list[str]) -> int:
     """Exactly one state per overlay."""
-    _parser(session, "status", "Exactly one state per capability, with what leads on.", "status --json").parse_args(words)
+    _parser(session, "status", "Exactly one state per capability, with what leads on.", "status --json").parse_args(
+        words
+    )
     states = session.host.trust.states(session.composition)
 
     def text() -> None:
@@ -45,7 +47,8 @@ def status(session: Session, words: list[str]) -> int:
             session.out.line("no overlays here; first-party capabilities need no consent")
             return
         session.out.table(
-            ["ID", "SCOPE", "STATE", "NEXT"], [[s.id, s.scope.label, _colored(session, s), s.remedy or "-"] for s in rows]
+            ["ID", "SCOPE", "STATE", "NEXT"],
+            [[s.id, s.scope.label, _colored(session, s), s.remedy or "-"] for s in rows],
         )
 
     session.answer([s.to_dict() for s in states], text)
@@ -138,7 +141,9 @@ def _disclosed(session: Session, seen: Sighting) -> None:
         out.line(f"  to take it back: {command} capability trust revoke {seen.id}")
     elif seen.disclosure is not None and seen.scope is Scope.PROJECT:
         out.line(f"  to agree, at a terminal:  {command} capability trust grant {seen.id}")
-        out.line(f"  to agree, in a script:    {command} capability trust grant {seen.id} --yes --hash {seen.content_hash}")
+        out.line(
+            f"  to agree, in a script:    {command} capability trust grant {seen.id} --yes --hash {seen.content_hash}"
+        )
         out.line(f"  to refuse for good:       {command} capability trust deny {seen.id}")
 
 
@@ -202,9 +207,7 @@ def _grant_one(session: Session, id: str, yes: bool, content_hash: str | None) -
         if not session.ask(f"agree to these bytes of {id}?"):
             session.out.warn("nothing was recorded")
             return 4
-    record = desk.grant_sighting(
-        seen, session.cwd, content_hash=content_hash, how="hash" if yes else "terminal"
-    )
+    record = desk.grant_sighting(seen, session.cwd, content_hash=content_hash, how="hash" if yes else "terminal")
     document = {"id": id, "state": "granted", "contentHash": record.content_hash, "root": record.root}
     session.answer(document, lambda: session.out.line(f"{id}: granted, {record.content_hash}"))
     return 0
@@ -235,7 +238,9 @@ def revoke(session: Session, words: list[str]) -> int:
     count = session.host.trust.revoke(session.cwd or ".", given.id)
     if count == 0:
         raise NotFound(f"no grant for {quoted(given.id)} is on record here")
-    session.answer({"id": given.id, "revoked": count}, lambda: session.out.line(f"{given.id}: {count} grant(s) revoked"))
+    session.answer(
+        {"id": given.id, "revoked": count}, lambda: session.out.line(f"{given.id}: {count} grant(s) revoked")
+    )
     return 0
 
 

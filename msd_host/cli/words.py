@@ -52,7 +52,12 @@ OPTIONS: dict[str, tuple[bool, str]] = {
 
 def overview(command: str, title: str) -> str:
     """The text of `--help`."""
-    lines = [f"usage: {command} [options] <group> <verb> …", "", f"{title}: a loop, and capabilities that add to it.", ""]
+    lines = [
+        f"usage: {command} [options] <group> <verb> …",
+        "",
+        f"{title}: a loop, and capabilities that add to it.",
+        "",
+    ]
     for group, (_, verbs) in GROUPS.items():
         for verb, line in verbs.items():
             lines.append(f"  {f'{group} {verb}'.strip():<26} {line}")

@@ -87,9 +87,8 @@ def _bullets(hook: ActiveHook) -> list[str]:
         shown = ", ".join(f"`{_inline(v)}`" for v in values)
         if shown:
             lines.append(f"- {name}: {shown}")
-    for name in ("when", "onError"):
-        if hook.body.get(name) is not None:
-            lines.append(f"- {name}: `{_inline(hook.body[name])}`")
+    given = [name for name in ("when", "onError") if hook.body.get(name) is not None]
+    lines.extend(f"- {name}: `{_inline(hook.body[name])}`" for name in given)
     if "configValues" in hook.body:
         lines.append(f"- configValues: `{_inline(hook.body['configValues'])}`")
     return lines

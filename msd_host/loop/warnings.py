@@ -7,11 +7,16 @@ from typing import Any
 
 from ..model.codes import CONSENT_CODES, SkipCode
 from ..model.report import BlockedGate
+from ..remedies import is_valid_id
 
 __all__ = ["gate_warnings"]
 
 _SHOWN = 2
 _ASKING = CONSENT_CODES - {SkipCode.DENIED}
+_STATES = {
+    SkipCode.CONSENT_CHANGED: " (changed since agreed to)",
+    SkipCode.CONSENT_UNVERIFIABLE: " (cannot be verified)",
+}
 
 
 def gate_warnings(gates: Iterable[BlockedGate], point: str) -> Iterator[dict[str, Any]]:
@@ -29,8 +34,6 @@ def gate_warnings(gates: Iterable[BlockedGate], point: str) -> Iterator[dict[str
 
 
 def _one(gate: BlockedGate) -> dict[str, Any]:
-    from ..remedies import is_valid_id
-
     named = f'the gate of "{gate.cap_id}"' if is_valid_id(gate.cap_id) else "a gate of a capability without a valid id"
     if gate.cap_id == "*":
         named = "every gate of the overlays"
@@ -48,9 +51,11 @@ def _one(gate: BlockedGate) -> dict[str, Any]:
 
 
 def _waiting(gates: Sequence[BlockedGate]) -> dict[str, Any]:
+    by_id = {g.cap_id: g for g in reversed(gates)}
     ids = list(dict.fromkeys(g.cap_id for g in gates))
     more = len(ids) - _SHOWN
-    shown = ", ".join(ids[:_SHOWN]) + (f", +{more}" if more > 0 else "")
+    named = [id + _STATES.get(by_id[id].code, "") for id in ids[:_SHOWN]]
+    shown = ", ".join(named) + (f", +{more}" if more > 0 else "")
     point, remedy = gates[0].point, gates[0].remedy
     return {
         "kind": "gate-skipped",
@@ -63,7 +68,7 @@ def _waiting(gates: Sequence[BlockedGate]) -> dict[str, Any]:
         "reason": gates[0].reason,
         "remedy": remedy,
         "message": (
-            f"project overlays with a gate at {point} are NOT in force until the user agrees to them: {shown};"
+            f"the gates of project overlays at {point} are NOT in force until the user agrees to them: {shown};"
             f" ask the user to run: {remedy}"
         ),
     }

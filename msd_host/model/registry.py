@@ -97,4 +97,3 @@ VIEWS: FrozenDict[str, str] = FrozenDict(
         "reviewers": "reviewers",
     }
 )
-

@@ -6,10 +6,10 @@ from typing import Any
 
 from attrs import field, frozen
 
+from .codes import SkipCode
 from .cohort import Skip
 from .fault import Diagnostic
 from .frozen import EMPTY, FrozenDict
-from .codes import SkipCode
 from .scope import Scope
 
 __all__ = ["BlockedGate", "OverlayReport", "StageTrace", "blocked_gates"]

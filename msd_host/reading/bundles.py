@@ -27,7 +27,7 @@ from .codec import Codec, Decoded, salvage_points
 from .files import Files, ReadFault, fault_of, read_at
 from .fragments import FragmentReader, bundle_reader, inline_fragments
 from .jsontext import JsonFault, decode
-from .ledger import LedgerView, read_ledger
+from .ledger import read_ledger
 from .roots import Canonical, Roots
 
 __all__ = ["MANIFEST", "Probe", "Sources", "decode_bundle", "find_candidates", "snapshot_reader"]
@@ -277,9 +277,7 @@ class _Bundle:
         self.decisions = decisions
         ledger, id = scan.ledger, seen.id
         if id in ledger.entries:
-            seen = evolve(
-                seen, pending=ledger.pending(id), committed=ledger.committed(id), source=ledger.source(id)
-            )
+            seen = evolve(seen, pending=ledger.pending(id), committed=ledger.committed(id), source=ledger.source(id))
         self.seen = seen
 
     def look(self) -> Candidate:
@@ -309,9 +307,7 @@ class _Bundle:
         if state.state != "granted":
             gates = scan.gates_in(lambda: read_manifest(MANIFEST))
             return evolve(seen, gates=gates or scan.kept_gates(seen.id))
-        return self._decoded(
-            lambda: read_manifest(MANIFEST), snapshot_reader(snapshot, scan.limits.fragment_bytes)
-        )
+        return self._decoded(lambda: read_manifest(MANIFEST), snapshot_reader(snapshot, scan.limits.fragment_bytes))
 
     def _decoded(self, manifest: Callable[[], bytes], fragments: FragmentReader) -> Candidate:
         scan, seen = self.scan, self.seen

@@ -40,9 +40,7 @@ class Decoded:
 
 
 #: Made beforehand: where stack or memory is short, nothing can be made.
-_TOO_MUCH = Decoded(
-    None, (Fault(SkipCode.MANIFEST_INVALID, "it is more than this process can look at"),), (), None
-)
+_TOO_MUCH = Decoded(None, (Fault(SkipCode.MANIFEST_INVALID, "it is more than this process can look at"),), (), None)
 
 
 class Codec:

@@ -115,9 +115,7 @@ def _constant(literal: str) -> NoReturn:
     raise _Refused(f"{literal} is not JSON")
 
 
-_DECODER = JSONDecoder(
-    object_pairs_hook=_object, parse_float=_number, parse_int=_integer, parse_constant=_constant
-)
+_DECODER = JSONDecoder(object_pairs_hook=_object, parse_float=_number, parse_int=_integer, parse_constant=_constant)
 
 
 def decode(data: bytes, limits: Limits) -> object:
@@ -128,11 +126,9 @@ def decode(data: bytes, limits: Limits) -> object:
     pairs, and what is beyond *limits* (spec 10, Reading).
     """
     try:
-        text = str(data, "utf-8")
+        text = str(data, "utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise JsonFault([_not_utf8(data, error)]) from None
-    if text.startswith("\ufeff"):
-        text = text[1:]
     try:
         if _may_be_deep(data, limits.json_depth):
             raise _Refused("nested too deeply")

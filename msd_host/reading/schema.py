@@ -5,7 +5,8 @@ the constrained strings of `schema_words`. In those classes
 
 - `X` must be there; `X | None = None` may be left out, but not null; `OrNull[X]` takes null for an answer;
 - an attribute `on_error` is the JSON field `onError` (`json_name`);
-- `rule(raw, grammar)` yields what one field alone cannot say, from the JSON object as it came, faulty or not;
+- `rule(raw)` yields what one field alone cannot say, from the JSON object as it came, faulty or not;
+  `rule_in(grammar, raw)` is the same where it takes the grammar;
 - `pick(raw)` says which class an object is of;
 - `MISPLACED` are fields that belong elsewhere, `CLOSED` refuses fields nobody knows, `OPEN` takes any.
 

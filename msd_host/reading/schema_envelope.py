@@ -75,7 +75,7 @@ class RuntimeCompat:
     notes: Mapping[RuntimeId, Text] | None = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         supported = raw.get("supported")
         if supported == ():
             yield Wrong('must name a runtime, or be ["*"]', "supported")
@@ -93,7 +93,7 @@ class Slice:
     values: Any = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         kind, default = raw.get("type"), raw.get("default")
         if kind == "enum":
             yield from _enum_faults(raw)

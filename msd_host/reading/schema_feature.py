@@ -59,7 +59,7 @@ class Ref:
     command: str | None = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         return _exactly_one(raw, Ref.NAMES)
 
 
@@ -71,7 +71,7 @@ class Fragment:
     inline: Text | None = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         if "path" not in raw and "inline" not in raw:
             yield Wrong('must have a "path" or an "inline" text')
 
@@ -115,7 +115,7 @@ class Check:
     agent_verdict: str | None = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         return _exactly_one(raw, ("query", "predicate", "agentVerdict"))
 
 
@@ -128,7 +128,7 @@ class Gate:
     when: str | None = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         check = raw.get("check")
         if type(check) is FrozenDict and "agentVerdict" in check and raw.get("blocking") is True:
             yield Wrong("must be false: the verdict of an agent is advice and never blocks", "blocking")
@@ -168,7 +168,7 @@ class Feature(Envelope):
     mcp_servers: Mapping[Text, McpServer] | None = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule_in(grammar: Grammar, raw: Json) -> Iterator[Wrong]:
         yield from misplaced(raw, Feature.MISPLACED, "feature")
         yield from _ref_faults(raw, grammar)
         yield from _config_value_faults(raw)
@@ -199,9 +199,9 @@ class _OwnNames:
     """What a ref of one kind may name: anything where the declaring list is no list, a fault of its own."""
 
     def __init__(self, raw: Json, name: str) -> None:
-        declared = raw.get(f"{name}s", ())
+        declared: Any = raw.get(f"{name}s", () if name == "command" else None)
         self.unknown = type(declared) is not tuple
-        members = () if self.unknown else declared
+        members: tuple[Any, ...] = () if self.unknown else declared
         names = [c.get("family") for _, c in _objects(members)] if name == "command" else members
         self._names = dict.fromkeys(n for n in names if type(n) is str)
         self._shown: str | None = None

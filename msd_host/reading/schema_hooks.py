@@ -7,7 +7,8 @@ of a class comes along, so that a plain overlay does not pay for what it has not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from threading import local
 from types import UnionType
@@ -136,14 +137,15 @@ class Shapes:
     def _ruled(self, shape: type, known: tuple[str, ...], structure: Check) -> Check:
         """*structure* together with what the class says about its fields as a whole."""
         rule = getattr(shape, "rule", None)
-        grammar = self._grammar
+        if hasattr(shape, "rule_in"):
+            rule = partial(shape.rule_in, self._grammar)
         if getattr(shape, "CLOSED", False):
             rule = _closed_rule(known)
         if rule is None:
             return structure
 
         def ruled(raw: Any, _: Any) -> Any:
-            found = list(islice(rule(raw, grammar), MOST)) if type(raw) is FrozenDict else []
+            found = list(islice(rule(raw), MOST)) if type(raw) is FrozenDict else []
             try:
                 value = structure(raw, shape)
             except ClassValidationError as error:
@@ -172,16 +174,17 @@ class Shapes:
         key_kind, member = get_args(kind)
         key_hook, hook = self._hook(key_kind), self._hook(member)
 
-        def both(key: Any, item: Any) -> tuple[Any, Any]:
-            return key_hook(key, key_kind), hook(item, member)
+        def faults(items: ItemsView[Any, Any]) -> list[tuple[str | int, Exception]]:
+            keys = _faulty(items, lambda key, _: key_hook(key, key_kind))
+            return keys + _faulty(items, lambda _, item: hook(item, member))
 
         def mapping(value: Any, _: Any) -> Any:
             if type(value) is not FrozenDict:
                 raise mistyped("an object", value)
             try:
-                return FrozenDict([both(key, item) for key, item in value.items()])
+                return FrozenDict([(key_hook(key, key_kind), hook(item, member)) for key, item in value.items()])
             except Exception:  # whatever it is, the second walk gives it its place
-                raise _Several(_faulty(value.items(), both)) from None
+                raise _Several(faults(value.items())) from None
 
         return mapping
 
@@ -211,8 +214,8 @@ def _without_none(kind: Any) -> Any:
     return next(arg for arg in get_args(kind) if arg is not type(None))
 
 
-def _closed_rule(known: tuple[str, ...]) -> Callable[[Json, Grammar], Iterator[Wrong]]:
-    def closed(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+def _closed_rule(known: tuple[str, ...]) -> Callable[[Json], Iterator[Wrong]]:
+    def closed(raw: Json) -> Iterator[Wrong]:
         for name in raw:
             if name not in known:
                 yield Wrong(f"is not known here; known are {', '.join(known)}", name)
@@ -220,9 +223,7 @@ def _closed_rule(known: tuple[str, ...]) -> Callable[[Json, Grammar], Iterator[W
     return closed
 
 
-def _faulty(
-    members: Iterable[tuple[Any, Any]], check: Callable[[Any, Any], Any]
-) -> list[tuple[str | int, Exception]]:
+def _faulty(members: Iterable[tuple[Any, Any]], check: Callable[[Any, Any], Any]) -> list[tuple[str | int, Exception]]:
     found: list[tuple[str | int, Exception]] = []
     for step, item in members:
         try:

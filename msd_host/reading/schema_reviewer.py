@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from attrs import frozen
 
-from .schema import Grammar, Json, OrNull, Wrong, misplaced, one_of
+from .schema import Json, OrNull, Wrong, misplaced, one_of
 from .schema_envelope import Envelope, McpServer, RuntimeCompat, Slice
 from .schema_words import ConfigKey, DottedKey, Flag, Positive, Slug, Text
 
@@ -88,7 +88,7 @@ class SpawnInvoke(Invoke):
     effort_channel: Literal["none", "argv", "env"]
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         yield from _foreign(raw, _HTTP_ONLY, "openai-http")
         channel = raw.get("outputChannel")
         if channel == "file-arg" and "outputArg" not in raw:
@@ -111,7 +111,7 @@ class HttpInvoke(Invoke):
     fallback_model: Any = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         return _foreign(raw, _SPAWN_ONLY, "spawn")
 
 
@@ -139,7 +139,7 @@ class Lane:
         return _LANES.get(transport, Lane) if type(transport) is str else Lane
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         flags = raw.get("flags")
         if flags == ():
             yield Wrong("must not be empty", "flags")
@@ -175,5 +175,5 @@ class Reviewer(Envelope):
     mcp_servers: Mapping[Text, McpServer] | None = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         return misplaced(raw, Reviewer.MISPLACED, "reviewer")

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from ..model.frozen import FrozenDict
 from ..text import joined, quoted
-from .schema import Finding, Grammar, Json, OrNull, Wrong, misplaced
+from .schema import Finding, Json, OrNull, Wrong, misplaced
 from .schema_envelope import Envelope, McpServer, RuntimeCompat, Slice
 from .schema_reviewer import FEATURE_ONLY, Lane
 from .schema_words import PROTOTYPE_NAMES, ConfigKey, Depth, DotName, Text
@@ -75,7 +75,7 @@ class ConfigHome:
     skills_home: ConfigHome | None = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         if "name" not in raw and raw.get("kind") != "none":
             yield Wrong("is required", "name")
         if "parent" not in raw and raw.get("kind") == "dot-home-nested":
@@ -102,7 +102,7 @@ class LocalArtifact(Artifact):
     MISPLACED: ClassVar[tuple[str, ...]] = ("home",)
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         if "home" in raw:
             yield Wrong('belongs to entries of "global"', "home")
 
@@ -128,28 +128,24 @@ class Dispatch:
     built_in_subagents: Any = None  # carried by a runtime of today, looked at by nobody
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         return _prototype_keys(raw)
 
 
 @frozen(kw_only=True, eq=False, repr=False)
 class HostIntegration:
     embedding_mode: Literal["imperative", "declarative", "undocumented"]
-    command_surface: Literal[
-        "slash-file", "slash-programmatic", "slash-toml", "palette", "prose-only", "undocumented"
-    ]
+    command_surface: Literal["slash-file", "slash-programmatic", "slash-toml", "palette", "prose-only", "undocumented"]
     dispatch: Dispatch
     model_mode: Literal["active", "passive", "undocumented"]
     hook_bus: Literal["host", "engine", "none", "undocumented"]
     state_io: Literal["filesystem", "sandboxed-storage", "session-log-append", "undocumented"]
     transport: Literal["mcp", "native-extension", "undocumented"]
-    runtime: Literal[
-        "node", "bun", "sandboxed-web", "python", "go", "rust", "electron", "other", "undocumented"
-    ]
+    runtime: Literal["node", "bun", "sandboxed-web", "python", "go", "rust", "electron", "other", "undocumented"]
     effort_surface: Literal["argv", "none", "undocumented"] | None = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         return _prototype_keys(raw)
 
 
@@ -214,7 +210,7 @@ class Descriptor:
     host_behaviors: Any = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         yield from _local_dir_faults(raw)
         yield from _surface_faults(raw)
         yield from _dialect_faults(raw)
@@ -265,7 +261,7 @@ class Runtime(Envelope):
     mcp_servers: Mapping[Text, McpServer] | None = None
 
     @staticmethod
-    def rule(raw: Json, grammar: Grammar) -> Iterator[Wrong]:
+    def rule(raw: Json) -> Iterator[Wrong]:
         return misplaced(raw, Runtime.MISPLACED, "runtime")
 
 

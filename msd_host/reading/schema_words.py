@@ -62,9 +62,7 @@ Depth = NewType("Depth", int)
 PROTOTYPE_NAMES = frozenset(["__proto__", "constructor", "prototype"])
 
 #: Names that a Windows file system takes for devices, with any extension.
-_DEVICES = frozenset(
-    ["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))]
-)
+_DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))])
 
 
 def is_reserved(name: str) -> bool:

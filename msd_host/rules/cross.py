@@ -14,7 +14,7 @@ from ..model.capability import TIERS, Capability
 from ..model.codes import SkipCode
 from ..model.fault import Fault
 from ..model.frozen import FrozenDict
-from ..text import joined, quoted
+from ..text import quoted
 from .flow import Node, nodes_of
 
 __all__ = ["Supply", "prune"]
@@ -38,7 +38,7 @@ class _Producers:
 
     def _order(self) -> None:
         if not self._sorted:
-            self._nodes.sort(key=lambda n: (n.rank, n.owner, n.index))
+            self._nodes.sort(key=lambda n: (n.rank, n.owner, n.number))
             self._ranks = [n.rank for n in self._nodes]
             self._sorted = True
 
@@ -58,7 +58,7 @@ class _Producers:
 
 
 def _same(one: Node, other: Node) -> bool:
-    return (one.owner, one.kind, one.index) == (other.owner, other.kind, other.index)
+    return (one.owner, one.kind, one.number) == (other.owner, other.kind, other.number)
 
 
 class Supply:
@@ -212,7 +212,9 @@ class _Prune:
                 ranks.append(self._supply.contract.available[artifact] * 2)
             first = point[min(ranks) // 2]
             why = "late"
-            message = f"consumes {quoted(artifact)} at {node.point}, which is there only after this {node.kind} ({first})"
+            message = (
+                f"consumes {quoted(artifact)} at {node.point}, which is there only after this {node.kind} ({first})"
+            )
         elif artifact in node.produces:
             why = "own"
             message = f"consumes {quoted(artifact)} at {node.point}, which only it produces"
@@ -220,7 +222,7 @@ class _Prune:
             why = "never"
             message = f"consumes {quoted(artifact)} at {node.point}, which nothing produces"
         details = FrozenDict({"artifact": artifact, "point": node.point, "kind": node.kind, "why": why})
-        return Fault(SkipCode.CONSUMES, message, f"$.{node.kind}s[{node.index}].consumes", details=details)
+        return Fault(SkipCode.CONSUMES, message, f"$.{node.kind}s[{node.number}].consumes", details=details)
 
 
 def _runtimes_named(capability: Capability) -> tuple[str, ...]:

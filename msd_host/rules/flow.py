@@ -22,7 +22,7 @@ class Node(NamedTuple):
 
     owner: str
     kind: str
-    index: int
+    number: int
     point: str
     rank: int
     produces: tuple[str, ...]
@@ -33,12 +33,12 @@ def nodes_of(capability: Capability, contract: LoopContract) -> tuple[Node, ...]
     """The steps and contributions of *capability* whose point the contract knows."""
     raw, place_of, found = capability.raw, contract.index, []
     for late, (kind, field) in enumerate(FLOW_KINDS):
-        for index, hook in enumerate(raw.get(field, ())):
+        for number, hook in enumerate(raw.get(field, ())):
             point = hook["point"]
             place = place_of.get(point)
             if place is not None:
                 rank = place * len(FLOW_KINDS) + late
-                found.append(Node(raw["id"], kind, index, point, rank, hook["produces"], hook["consumes"]))
+                found.append(Node(raw["id"], kind, number, point, rank, hook["produces"], hook["consumes"]))
     return tuple(found)
 
 
@@ -112,5 +112,3 @@ def _kahn(
                 unlocked.append(j)
         queue.extend(sorted(unlocked, key=lambda j: (rows[j][0], j)))
     return queue
-
-

@@ -71,7 +71,7 @@ class CentralKeys:
 
 
 def _literal_head(source: str) -> str:
-    """The whole segments with which every key of a pattern begins: `^agents\\.[a-z]+$` gives `agents`."""
+    """The whole segments with which every key of a pattern begins: `agents` for one of `agents.<id>`."""
     text = source.lstrip("^").replace("\\.", ".")
     end = next((i for i, c in enumerate(text) if not (c.isalnum() or c in "_.-")), len(text))
     return text[:end].rpartition(".")[0] if end < len(text) else text.rstrip(".")

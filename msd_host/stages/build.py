@@ -13,6 +13,4 @@ from .marker import stage
 def msd_stage_build(cohort: Coherent, context: LoadContext) -> Registry:
     first_party = context.product.first_party.capabilities
     overlays = [c.capability for c in cohort.candidates if c.capability is not None]
-    return build_registry(
-        [*first_party, *overlays], context.product.contract, frozenset(c.id for c in first_party)
-    )
+    return build_registry([*first_party, *overlays], context.product.contract, frozenset(c.id for c in first_party))

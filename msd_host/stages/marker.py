@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pluggy
-
 from msd_hookspecs import SEALED_PROJECT
 
 __all__ = ["stage"]

@@ -41,9 +41,7 @@ class Records:
 class ConsentStore:
     """`usable` is the caller's reason why the store must not be used, such as its place in the served project."""
 
-    def __init__(
-        self, home: str, product_name: str, files: Files, limits: Limits, usable: str | None = None
-    ) -> None:
+    def __init__(self, home: str, product_name: str, files: Files, limits: Limits, usable: str | None = None) -> None:
         own = f".{product_name}"
         self.path = os.path.join(home, own, "consent")
         self._folder = f"{own}/consent"

@@ -232,9 +232,7 @@ def read_denials(
                 continue  # lifted since it was listed
             except (OSError, RecordFault) as error:
                 why = error_name(error) if isinstance(error, OSError) else str(error)
-                notes.append(
-                    f"the denial {quoted(f'{DENIALS}/{name[:12]}…')} holds, though it cannot be read ({why})"
-                )
+                notes.append(f"the denial {quoted(f'{DENIALS}/{name[:12]}…')} holds, though it cannot be read ({why})")
     denials.sort(key=lambda denial: (denial.root, denial.id))
     return tuple(denials), tuple(notes)
 
@@ -255,11 +253,11 @@ def _bytes(place: PrivatePlace, folder: int, name: str, limit: int) -> bytes:
         fault = owner_fault(info)
         if fault is not None:
             raise RecordFault(fault)
-        parts: list[bytes] = []
-        total = 0
-        while total <= limit:
+        parts = [files.read(fd, min(info.st_size, limit) + 1)]
+        total = len(parts[0])
+        while parts[-1] and total <= limit:
             parts.append(files.read(fd, limit + 1 - total))
             total += len(parts[-1])
-            if not parts[-1]:
-                return b"".join(parts)
+        if total <= limit:
+            return b"".join(parts)
         raise RecordFault(f"has more than {limit} bytes")

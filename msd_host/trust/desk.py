@@ -93,10 +93,7 @@ class TrustDesk:
 
     def states(self, composition: Composition) -> tuple[TrustState, ...]:
         """The states within one composition, so that a caller that has one needs no second."""
-        own = (
-            TrustState(id, Scope.FIRST_PARTY, "first-party", "")
-            for id in composition.context.baseline.capabilities
-        )
+        own = (TrustState(id, Scope.FIRST_PARTY, "first-party", "") for id in composition.context.baseline.capabilities)
         seen = (self._state(c, composition) for c in composition.seen if not c.claims_nothing)
         return (*own, *seen)
 
@@ -284,17 +281,13 @@ class TrustDesk:
         """Take a denial back; whether there was one. A project overlay is then unconsented, a global one active."""
         return self._store(project).lift_denial(self._place_of_decision(project, id, scope), id)
 
-    def deny(
-        self, project: str | os.PathLike[str], id: str, *, scope: Scope = Scope.PROJECT, how: str = "api"
-    ) -> None:
+    def deny(self, project: str | os.PathLike[str], id: str, *, scope: Scope = Scope.PROJECT, how: str = "api") -> None:
         """Record the user's no to *id*, whatever its content. It need not be there yet.
 
         Raises `UsageError` for a word that is no id or where there is no served project.
         """
         root = self._place_of_decision(project, id, scope)
-        self._store(project).deny(
-            root, id, scope=scope.label, host_version=self._host.product.version, how=how
-        )
+        self._store(project).deny(root, id, scope=scope.label, host_version=self._host.product.version, how=how)
 
     def revoke(self, project: str | os.PathLike[str], id: str) -> int:
         """Take back every grant for *id*; how many there were. The overlay is inert from the next load on."""

@@ -230,7 +230,8 @@ def _numbered(rows: Iterable[Mapping[str, Any]]) -> dict[_Key, Mapping[str, Any]
     for row in rows:
         pair = (str(row.get("kind")), str(row.get("name")))
         seen[pair] = seen.get(pair, 0) + 1
-        found[(*pair, seen[pair])] = row
+        key = (*pair, seen[pair])
+        found[key] = row
     return found
 
 

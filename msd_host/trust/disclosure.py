@@ -23,9 +23,7 @@ __all__ = ["Disclosure", "Surface", "disclose", "signature"]
 
 #: Every top-level field the host gives a meaning to; anything else is shown as unknown.
 KNOWN = (
-    frozenset(
-        ["id", "role", "version", "title", "description", "tier", "requires", "engines", "compatVersions"]
-    )
+    frozenset(["id", "role", "version", "title", "description", "tier", "requires", "engines", "compatVersions"])
     | frozenset(["author", "homepage", "repository", "license", "keywords", "provenance", "integrity"])
     | frozenset(["skills", "agents", "commands", "hooks", "mcpServers", "steps", "contributions", "gates"])
     | frozenset(["config", "activationKey", "runtimeCompat", "reviewer", "runtime"])
@@ -138,9 +136,7 @@ def disclose(
         folder=folder,
         content_hash=content_hash,
         source=source,
-        about=FrozenDict(
-            {label: raw[name] for name, label in _ABOUT.items() if raw.get(name) not in (None, ())}
-        ),
+        about=FrozenDict({label: raw[name] for name, label in _ABOUT.items() if raw.get(name) not in (None, ())}),
         surfaces=surfaces_of(capability),
         unknown=FrozenDict({name: raw[name] for name in sorted(raw) if name not in KNOWN}),
         signature=signature(capability),

@@ -13,14 +13,12 @@ from typing import Any
 __all__ = ["blocked", "shown", "stable_json", "told"]
 
 #: Characters that count as printable and yet leave nothing to see.
-_BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _RUN = re.compile(" {17,}")
 
 
 def shown(text: str, limit: int | None = None) -> str:
-    """*text* on one line, with controls, direction marks and invisible characters as `\\n`, `\\u202e` and the like.
+    r"""*text* on one line, with controls, direction marks and invisible characters as `\n`, `\u202e` and the like.
 
     What is beyond *limit* characters is counted; a long run of blanks, which could push text out of sight, too.
     """

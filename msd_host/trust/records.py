@@ -28,6 +28,10 @@ class RecordFault(ValueError):
     """The bytes are not a record of this kind; the text says why."""
 
 
+def _frozen(value: Any) -> Any:
+    return value if type(value) is FrozenDict else freeze(value)
+
+
 @frozen(kw_only=True)
 class Grant:
     """The user's yes to exact bytes at an exact place.
@@ -44,7 +48,7 @@ class Grant:
     gates: tuple[str, ...] = ()
     version: str = ""
     content_hash: str
-    disclosure: FrozenDict[str, Any] = field(default=EMPTY, converter=freeze, repr=False)
+    disclosure: FrozenDict[str, Any] = field(default=EMPTY, converter=_frozen, repr=False)
     files: FrozenDict[str, FileDigest] = field(default=EMPTY, repr=False)
     granted_at: str = ""
     host_version: str = ""
@@ -159,7 +163,7 @@ def _grant(record: dict[str, Any]) -> Grant:
         gates=_texts(record, "gates"),
         version=_text(record, "version"),
         content_hash=_text(record, "contentHash"),
-        disclosure=_mapping(record, "disclosure"),
+        disclosure=_frozen_json(_mapping(record, "disclosure")),
         files=FrozenDict({p: _digest(d) for p, d in _mapping(record, "files").items()}),
         granted_at=_text(record, "grantedAt"),
         host_version=_text(record, "hostVersion"),
@@ -219,6 +223,16 @@ def _mapping(record: dict[str, Any], name: str) -> dict[str, Any]:
     value = record.get(name)
     if not isinstance(value, dict):
         raise RecordFault(f"has no object {name}")
+    return value
+
+
+def _frozen_json(value: Any) -> Any:
+    """`freeze` for what `json` has just made: its types are exact, and every load reads every grant."""
+    kind = type(value)
+    if kind is dict:
+        return FrozenDict({k: v if type(v) is str else _frozen_json(v) for k, v in value.items()})
+    if kind is list:
+        return tuple([v if type(v) is str else _frozen_json(v) for v in value])
     return value
 
 

@@ -74,9 +74,7 @@ class Snapshot:
 
     def digests(self) -> FrozenDict[str, FileDigest]:
         """Path to `FileDigest`, for the consent record."""
-        return FrozenDict(
-            {p: FileDigest(sha512_hex(f.data), len(f.data), f.executable) for p, f in self.files.items()}
-        )
+        return FrozenDict({p: FileDigest(sha512_hex(f.data), len(f.data), f.executable) for p, f in self.files.items()})
 
 
 def take_snapshot(files: Files, folder_fd: int, limits: Limits, budget: int | None = None) -> Snapshot:
@@ -231,9 +229,7 @@ class _Walk:
         if self.size + size > self._most_bytes:
             self.refuse("too-large", f"takes the bundle beyond {self._most_bytes} bytes")
         if self.size + size > self._budget:
-            self.refuse(
-                "over-budget", "takes the bundles of this root beyond the bytes that one load looks at"
-            )
+            self.refuse("over-budget", "takes the bundles of this root beyond the bytes that one load looks at")
         self.size += size
         data = self.files.read(fd, size + 1)
         if len(data) < size:

@@ -44,9 +44,7 @@ _Tree = dict[str, Union[SnapshotFile, "_Tree"]]
 class BundleStore:
     """`usable` is the caller's reason why the store must not be used, as for the consent store beside it."""
 
-    def __init__(
-        self, home: str, product_name: str, files: Files, limits: Limits, usable: str | None = None
-    ) -> None:
+    def __init__(self, home: str, product_name: str, files: Files, limits: Limits, usable: str | None = None) -> None:
         own = f".{product_name}"
         self.path = os.path.join(home, own, "store")
         self._folder = f"{own}/store"

@@ -54,9 +54,7 @@ class Surface:
         """The name, then one indented line per fact."""
         lines = [f"  {shown(self.name)}"]
         lines += [
-            f"    {shown(label)}: {_fact(value)}"
-            for label, value in self.facts.items()
-            if value not in (None, ())
+            f"    {shown(label)}: {_fact(value)}" for label, value in self.facts.items() if value not in (None, ())
         ]
         for label, text in self.full.items():
             whole = blocked(text)
@@ -82,6 +80,7 @@ def _surface(
     declared: Any,
     facts: Mapping[str, Any],
     outside: tuple[str, ...] = (),
+    *,
     full: Mapping[str, str] = EMPTY,
 ) -> Surface:
     digest = sha256_hex(stable_json(declared).encode("utf-8", "surrogatepass"))
@@ -174,9 +173,7 @@ def _reviewer(capability: Capability) -> Iterator[Surface]:
         "probe": lane.get("probe"),
         "needs": lane.get("requiresBinaries"),
         **_rest(invoke, ("binary", "args"), "invoke"),
-        **_rest(
-            lane, ("slug", "transport", "flags", "handler", "probe", "requiresBinaries", "invoke"), "lane"
-        ),
+        **_rest(lane, ("slug", "transport", "flags", "handler", "probe", "requiresBinaries", "invoke"), "lane"),
     }
     yield _surface("reviewer", lane.get("slug", ""), lane, facts, tuple(_outside_of_lane(invoke)))
 
@@ -196,7 +193,7 @@ def _outside_of_lane(invoke: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _loop_hooks(capability: Capability) -> Iterator[Surface]:
-    for kind, index, hook in sorted(capability.hooks(), key=lambda item: (_ORDER[item[0]], item[1])):
+    for kind, _, hook in sorted(capability.hooks(), key=lambda item: (_ORDER[item[0]], item[1])):
         if kind == "gate":
             yield _gate(hook)
         else:
@@ -221,15 +218,11 @@ def _gate(hook: FrozenDict[str, Any]) -> Surface:
     command = predicate.get("command")
     outside = outside_of_shell(command) if isinstance(command, str) else ()
     kind = predicate.get("kind") or next(iter(check), "?")
-    return _surface("gate", f"{hook['point']}: {kind}", hook, facts, outside, full)
+    return _surface("gate", f"{hook['point']}: {kind}", hook, facts, outside, full=full)
 
 
 def _prompt(kind: str, hook: FrozenDict[str, Any]) -> Surface:
-    target = (
-        " ".join(f"{k} {told(v)}" for k, v in hook["ref"].items())
-        if kind == "step"
-        else f"into {hook['into']}"
-    )
+    target = " ".join(f"{k} {told(v)}" for k, v in hook["ref"].items()) if kind == "step" else f"into {hook['into']}"
     fragment = hook.get("fragment", EMPTY)
     declared = dict(hook)
     full: dict[str, str] = {}
@@ -248,7 +241,7 @@ def _prompt(kind: str, hook: FrozenDict[str, Any]) -> Surface:
         **_rest(hook, _PROMPT_FIELDS),
         **_rest(fragment, ("path", "inline"), "fragment field"),
     }
-    return _surface(kind, f"{hook['point']} -> {target}", declared, facts, (), full)
+    return _surface(kind, f"{hook['point']} -> {target}", declared, facts, full=full)
 
 
 _PROMPT_FIELDS = (

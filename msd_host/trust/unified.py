@@ -24,6 +24,9 @@ _ROUNDS = 8
 #: (equal, start and end in the old lines, start and end in the new ones)
 _Code = tuple[bool, int, int, int, int]
 
+#: (start and end in the old lines, start and end in the new ones)
+_Gap = tuple[int, int, int, int]
+
 
 class Budget:
     """How many lines one comparison of two bundles may still show."""
@@ -98,7 +101,7 @@ def _matches(old: list[str], new: list[str]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     gaps = [(0, len(old), 0, len(new))]
     for _ in range(_ROUNDS):
-        later: list[tuple[int, int, int, int]] = []
+        later: list[_Gap] = []
         for i, j, k, m in gaps:
             while i < j and k < m and old[i] == new[k]:
                 found.append((i, k))
@@ -106,23 +109,24 @@ def _matches(old: list[str], new: list[str]) -> list[tuple[int, int]]:
             while i < j and k < m and old[j - 1] == new[m - 1]:
                 j, m = j - 1, m - 1
                 found.append((j, m))
-            later += _between(_anchors(old, i, j, new, k, m), i, j, k, m)
+            rest = (i, j, k, m)
+            later += _between(_anchors(old, new, rest), rest)
         gaps = later
     return sorted(found)
 
 
-def _between(
-    anchors: list[tuple[int, int]], i: int, j: int, k: int, m: int
-) -> Iterator[tuple[int, int, int, int]]:
+def _between(anchors: list[tuple[int, int]], gap: _Gap) -> Iterator[_Gap]:
     """The gaps that *anchors* cut a range into, each beginning with its anchor; none where nothing was found."""
+    i, j, k, m = gap
     if anchors:
         starts = [(i, k), *anchors]
         ends = [*anchors, (j, m)]
         yield from ((a, c, b, d) for (a, b), (c, d) in zip(starts, ends, strict=True) if (a, b) != (c, d))
 
 
-def _anchors(old: list[str], i: int, j: int, new: list[str], k: int, m: int) -> list[tuple[int, int]]:
+def _anchors(old: list[str], new: list[str], gap: _Gap) -> list[tuple[int, int]]:
     """The longest rising row of lines that occur exactly once on each side of the range."""
+    i, j, k, m = gap
     here, there = _unique(old, i, j), _unique(new, k, m)
     pairs = [(place, there[line]) for line, place in here.items() if line in there]
     tops: list[int] = []  # smallest end of a row of each length

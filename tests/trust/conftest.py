@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -152,3 +153,22 @@ def grant() -> Callable[..., Grant]:
 @pytest.fixture
 def number() -> Callable[[int], str]:
     return hash_number
+
+
+@pytest.fixture
+def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is synced and renamed from now on, as it happens: `file`, `folder`, `rename`."""
+    happened: list[str] = []
+    fsync, rename = os.fsync, os.rename
+
+    def syncing(fd: int) -> None:
+        happened.append("folder" if stat.S_ISDIR(os.fstat(fd).st_mode) else "file")
+        fsync(fd)
+
+    def renaming(*args: Any, **kwargs: Any) -> None:
+        happened.append("rename")
+        rename(*args, **kwargs)
+
+    monkeypatch.setattr(os, "fsync", syncing)
+    monkeypatch.setattr(os, "rename", renaming)
+    return happened

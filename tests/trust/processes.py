@@ -141,7 +141,7 @@ def at_once(jobs: list[Callable[[], object]]) -> list[int]:
             try:
                 job()
                 os._exit(0)
-            except BaseException:  # noqa: BLE001 - a child must never return into the parent's loop
+            except BaseException:  # a child must never return into the parent's loop
                 traceback.print_exc()
                 os._exit(1)
         children.append(child)
@@ -217,9 +217,7 @@ def crowd(folder: Path, workers: int = 6, rounds: int = 12) -> dict[str, Any]:
     return {
         "codes": codes,
         "shared": [content_hash in shared for content_hash in last],
-        "mine": {
-            id: sorted(g.content_hash for g in store.decisions("/work/p", id).grants) for id in expected
-        },
+        "mine": {id: sorted(g.content_hash for g in store.decisions("/work/p", id).grants) for id in expected},
         "expected": dict(expected),
         "ignored": list(store.records().ignored),
         "listed": sorted({g.id for g in store.records_for_root("/work/p")}),
@@ -242,4 +240,5 @@ def _expected(me: int, rounds: int) -> set[str]:
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:]
-    print(json.dumps(crash(rest[0], Path(rest[1])) if what == "crash" else crowd(Path(rest[0]))))
+    answer = crash(rest[0], Path(rest[1])) if what == "crash" else crowd(Path(rest[0]))
+    sys.stdout.write(json.dumps(answer))

@@ -236,9 +236,7 @@ class TestSurfaces:
         assert any("evil" in line for line in change.details)
 
     def test_a_change_beyond_what_is_shown(self, changes: Any) -> None:
-        old, new = (
-            disclosed(mcpServers={"d": {"command": "a", "env": {"K": "v" * 99 + end}}}) for end in "ab"
-        )
+        old, new = (disclosed(mcpServers={"d": {"command": "a", "env": {"K": "v" * 99 + end}}}) for end in "ab")
         assert changes(old, new).surfaces[0].details == ("differs in a part that is not shown",)
 
     def test_two_of_one_name(self, changes: Any) -> None:

@@ -56,9 +56,16 @@ def test_modes(bundles: BundleStore, snapshot: Snapshot, home: Path) -> None:
         assert mode == (0o700 if path.is_dir() else 0o500 if path.name == "run.py" else 0o400), path
 
 
-def test_putting_twice_writes_once(
-    bundles: BundleStore, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
+def test_bytes_and_names_are_on_the_disk_before_the_entry_is(
+    bundles: BundleStore, bundle: Callable[..., Path], take: Callable[..., Snapshot], order: list[str]
 ) -> None:
+    bundles.put(take(bundle({"x": "x"}, "first")))
+    order.clear()
+    bundles.put(take(bundle({"a": "1", "d/b": "2"}, "second")))
+    assert order == ["file", "folder", "file", "folder", "rename", "folder"]
+
+
+def test_putting_twice_writes_once(bundles: BundleStore, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     path = bundles.put(snapshot)
     monkeypatch.setattr(os, "rename", None)
     monkeypatch.setattr(os, "write", None)
@@ -104,7 +111,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "no execute bit": lambda path: (path / "hooks/run.py").chmod(0o400),
     "a link": lambda path: (path / "link").symlink_to("/etc/passwd"),
     "a pipe": lambda path: os.mkfifo(path / "pipe"),
-    "all gone": lambda path: shutil.rmtree(path),
+    "all gone": shutil.rmtree,
     "emptied": lambda path: [shutil.rmtree(path), path.mkdir()],
     "a file instead": lambda path: [shutil.rmtree(path), path.write_text("x")],
     "a link instead": lambda path: [path.rename(path.parent / "moved"), path.symlink_to("moved")],
@@ -119,9 +126,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_entry_is_none_and_is_replaced(
-    bundles: BundleStore, snapshot: Snapshot, damage: str
-) -> None:
+def test_a_damaged_entry_is_none_and_is_replaced(bundles: BundleStore, snapshot: Snapshot, damage: str) -> None:
     path = Path(bundles.put(snapshot))
     DAMAGE[damage](path)
     assert bundles.verify(snapshot.content_hash) is None
@@ -248,9 +253,7 @@ def test_a_disk_that_does_not_keep_what_it_is_given(
 
 
 @pytest.mark.parametrize("paths", [["a", "a/b"], ["a/b", "a/b/c/d"]])
-def test_a_snapshot_that_cannot_be(
-    bundles: BundleStore, paths: list[str], number: Callable[[int], str]
-) -> None:
+def test_a_snapshot_that_cannot_be(bundles: BundleStore, paths: list[str], number: Callable[[int], str]) -> None:
     forged = Snapshot(number(1), FrozenDict({path: SnapshotFile(b"") for path in paths}), (), 0)
     with pytest.raises(UsageError):
         bundles.put(forged)
@@ -328,9 +331,7 @@ class TestSweeping:
         assert whole(bundles, snapshot)
         assert not whole(bundles, other)
 
-    def test_what_was_put_a_moment_ago_may_still_be_granted(
-        self, bundles: BundleStore, snapshot: Snapshot
-    ) -> None:
+    def test_what_was_put_a_moment_ago_may_still_be_granted(self, bundles: BundleStore, snapshot: Snapshot) -> None:
         bundles.put(snapshot)
         assert bundles.gc(set()) == ()
         assert whole(bundles, snapshot)

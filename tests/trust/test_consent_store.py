@@ -76,9 +76,7 @@ class TestGrants:
         found = store.decisions("/work/p", "demo").grants
         assert [g.content_hash for g in found] == [number(2), number(1)]
 
-    def test_granting_twice_is_granting_once_with_the_later_date(
-        self, store: ConsentStore, grant: Granting
-    ) -> None:
+    def test_granting_twice_is_granting_once_with_the_later_date(self, store: ConsentStore, grant: Granting) -> None:
         store.grant(grant())
         store.grant(grant(granted_at="2027-01-01T00:00:00Z"))
         assert [g.granted_at for g in store.decisions("/work/p", "demo").grants] == ["2027-01-01T00:00:00Z"]
@@ -106,17 +104,13 @@ class TestGrants:
             store.grant(grant(**changes))
         assert list(home.iterdir()) == []
 
-    @pytest.mark.parametrize(
-        "id", ["", "__proto__", "with space", "../escape", chr(0xDCFF), chr(0xD800), "a\0b", "é"]
-    )
+    @pytest.mark.parametrize("id", ["", "__proto__", "with space", "../escape", chr(0xDCFF), chr(0xD800), "a\0b", "é"])
     def test_any_id_can_be_asked_about(self, store: ConsentStore, grant: Granting, id: str) -> None:
         store.grant(grant())
         assert store.decisions("/work/p", id) == NOTHING
         assert store.decisions("/" + id, "demo") == NOTHING
 
-    def test_case_97_two_spellings_of_a_name_are_two_places(
-        self, store: ConsentStore, grant: Granting
-    ) -> None:
+    def test_case_97_two_spellings_of_a_name_are_two_places(self, store: ConsentStore, grant: Granting) -> None:
         store.grant(grant(root="/Pr\u00fcfung"))
         assert store.decisions("/Pru\u0308fung", "demo") == NOTHING
 
@@ -159,14 +153,26 @@ class TestGrants:
             assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
         assert stat.S_IMODE((home / ".msd").stat().st_mode) == 0o700
 
+    def test_case_11_bytes_are_on_the_disk_before_their_name_is(
+        self, store: ConsentStore, grant: Granting, order: list[str]
+    ) -> None:
+        store.grant(grant(1))
+        order.clear()
+        store.grant(grant(2))
+        assert order == ["file", "rename", "folder"]
+        order.clear()
+        store.revoke("/work/p", "demo")
+        assert order == ["rename", "folder"]
+        order.clear()
+        store.deny("/work/p", "demo")
+        assert order[:4] == ["folder", "file", "rename", "folder"]
+
     def test_other_products_have_their_own_store(self, home: Path, grant: Granting) -> None:
         ConsentStore(str(home), "other", Files(), Limits()).grant(grant())
         assert (home / ".other/consent").is_dir()
         assert not ConsentStore(str(home), "msd", Files(), Limits()).has_any()
 
-    def test_the_list_of_files_gives_way_before_the_record_grows_too_large(
-        self, home: Path, grant: Granting
-    ) -> None:
+    def test_the_list_of_files_gives_way_before_the_record_grows_too_large(self, home: Path, grant: Granting) -> None:
         store = with_limits(home, record_bytes=4000)
         digests = FrozenDict({f"file-{i}": FileDigest("00" * 64, 1, False) for i in range(100)})
         store.grant(grant(files=digests, disclosure={"surfaces": []}))
@@ -181,9 +187,7 @@ class TestGrants:
             encode_grant(grant(), 50)
 
     def test_utc_now_is_a_second(self) -> None:
-        assert (
-            abs(time.mktime(time.strptime(utc_now(), "%Y-%m-%dT%H:%M:%SZ")) - time.mktime(time.gmtime())) < 60
-        )
+        assert abs(time.mktime(time.strptime(utc_now(), "%Y-%m-%dT%H:%M:%SZ")) - time.mktime(time.gmtime())) < 60
 
 
 class TestDenials:
@@ -200,9 +204,7 @@ class TestDenials:
         assert found.grants == (grant(),)
 
     @pytest.mark.parametrize("shape", ["empty", "garbage", "folder", "dangling link", "pipe", "wide open"])
-    def test_a_denial_counts_whatever_it_is(
-        self, store: ConsentStore, home: Path, grant: Granting, shape: str
-    ) -> None:
+    def test_a_denial_counts_whatever_it_is(self, store: ConsentStore, home: Path, grant: Granting, shape: str) -> None:
         store.deny("/work/p", "other")
         path = denial_of(home)
         if shape == "folder":
@@ -220,9 +222,7 @@ class TestDenials:
         store.grant(grant())
         assert store.decisions("/work/p", "demo") == Decisions(False, (grant(),))
 
-    def test_what_was_granted_before_does_not_come_back(
-        self, store: ConsentStore, home: Path, grant: Granting
-    ) -> None:
+    def test_what_was_granted_before_does_not_come_back(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant(1))
         kept = file_of(home, grant(1)).read_bytes()
         store.deny("/work/p", "demo")
@@ -301,9 +301,7 @@ class TestRevoking:
         assert store.decisions("/work/p", "demo").denied
 
     @pytest.mark.parametrize("whole", [True, False])
-    def test_damaged_records_go_too(
-        self, store: ConsentStore, home: Path, grant: Granting, whole: bool
-    ) -> None:
+    def test_damaged_records_go_too(self, store: ConsentStore, home: Path, grant: Granting, whole: bool) -> None:
         store.grant(grant())
         file_of(home, grant()).unlink()
         file_of(home, grant()).mkdir()
@@ -383,9 +381,7 @@ class TestDamage:
     ) -> None:
         assert not self.accepted(store, home, grant, **changes)
 
-    def test_unknown_fields_of_a_record_are_no_fault(
-        self, store: ConsentStore, home: Path, grant: Granting
-    ) -> None:
+    def test_unknown_fields_of_a_record_are_no_fault(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         assert self.accepted(store, home, grant, later="field")
 
     def accepted(self, store: ConsentStore, home: Path, grant: Granting, **changes: object) -> bool:
@@ -396,9 +392,7 @@ class TestDamage:
         assert bool(found.grants) is not bool(found.ignored)
         return bool(found.grants)
 
-    def test_a_record_under_another_hash_is_ignored(
-        self, store: ConsentStore, home: Path, grant: Granting
-    ) -> None:
+    def test_a_record_under_another_hash_is_ignored(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant(1))
         file_of(home, grant(1)).rename(file_of(home, grant(2)))
         assert store.decisions("/work/p", "demo").grants == ()
@@ -468,9 +462,7 @@ class TestDamage:
         except RecordFault:
             pass
 
-    def test_a_pipe_among_the_records_does_not_hang(
-        self, store: ConsentStore, home: Path, grant: Granting
-    ) -> None:
+    def test_a_pipe_among_the_records_does_not_hang(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant())
         os.mkfifo(folder_of(home, grant()) / "pipe.json")
         assert store.decisions("/work/p", "demo").grants == (grant(),)
@@ -498,7 +490,7 @@ class TestHealth:
             lambda: store.deny("/work/p", "demo"),
             lambda: store.revoke("/work/p", "demo"),
             lambda: store.lift_denial("/work/p", "other"),
-            lambda: store.gc(),
+            store.gc,
         ):
             with pytest.raises(ConsentStoreError) as caught:
                 write()
@@ -508,9 +500,7 @@ class TestHealth:
 
     @pytest.mark.parametrize("folder", FOLDERS)
     @pytest.mark.parametrize("mode", [0o770, 0o702, 0o777, 0o1777])
-    def test_others_may_write(
-        self, store: ConsentStore, home: Path, grant: Granting, folder: str, mode: int
-    ) -> None:
+    def test_others_may_write(self, store: ConsentStore, home: Path, grant: Granting, folder: str, mode: int) -> None:
         (home / folder).chmod(mode)
         assert f"{home / folder} can be written by others" in self.refuses(store, grant)
         assert store.decisions("/work/p", "other").denied
@@ -542,9 +532,7 @@ class TestHealth:
         assert store.decisions("/work/p", "demo").grants == (grant(),)
 
     @pytest.mark.parametrize("folder", FOLDERS)
-    def test_it_belongs_to_somebody_else(
-        self, store: ConsentStore, home: Path, grant: Granting, folder: str
-    ) -> None:
+    def test_it_belongs_to_somebody_else(self, store: ConsentStore, home: Path, grant: Granting, folder: str) -> None:
         try:
             os.chown(home / folder, 12345, -1)
         except PermissionError:
@@ -552,9 +540,7 @@ class TestHealth:
         assert "belongs to user 12345" in self.refuses(store, grant)
         assert store.remedy is None
 
-    def test_a_record_belongs_to_somebody_else(
-        self, store: ConsentStore, home: Path, grant: Granting
-    ) -> None:
+    def test_a_record_belongs_to_somebody_else(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         try:
             os.chown(file_of(home, grant()), 12345, -1)
         except PermissionError:
@@ -691,9 +677,7 @@ class TestViews:
             store.revoke("/work/p", "demo")
         assert store.decisions("/work/p", "demo") == NOTHING
 
-    def test_what_is_revoked_after_the_listing_is_not_granted(
-        self, store: ConsentStore, grant: Granting
-    ) -> None:
+    def test_what_is_revoked_after_the_listing_is_not_granted(self, store: ConsentStore, grant: Granting) -> None:
         store.grant(grant())
         with store.open_view() as view:
             store.revoke("/work/p", "demo")
@@ -721,9 +705,7 @@ class TestViews:
         assert not ConsentStore(str(home), "msd", files, Limits()).has_any()
         assert len(files.calls) == 2
 
-    def test_a_closed_view_grants_nothing_and_still_denies(
-        self, store: ConsentStore, grant: Granting
-    ) -> None:
+    def test_a_closed_view_grants_nothing_and_still_denies(self, store: ConsentStore, grant: Granting) -> None:
         store.grant(grant())
         store.deny("/work/p", "other")
         view = store.open_view()
@@ -796,9 +778,7 @@ class TestSweeping:
         (root / ".msd/capabilities" / id).mkdir(parents=True)
         return str(root)
 
-    def test_a_gone_bundle_loses_its_grants(
-        self, store: ConsentStore, tmp_path: Path, grant: Granting
-    ) -> None:
+    def test_a_gone_bundle_loses_its_grants(self, store: ConsentStore, tmp_path: Path, grant: Granting) -> None:
         root = self.live(tmp_path)
         kept, gone, elsewhere = grant(root=root), grant(root=root, id="gone"), grant(root="/no/such/place")
         for made in (kept, gone, elsewhere):
@@ -817,9 +797,7 @@ class TestSweeping:
         store.grant(grant())
         assert ConsentStore(str(home), "msd", spy(fail), Limits()).gc() == ()
 
-    def test_denials_outlive_their_bundle_but_not_their_project(
-        self, store: ConsentStore, tmp_path: Path
-    ) -> None:
+    def test_denials_outlive_their_bundle_but_not_their_project(self, store: ConsentStore, tmp_path: Path) -> None:
         root = self.live(tmp_path)
         store.deny(root, "gone")
         store.deny("/no/such/place", "demo")
@@ -832,9 +810,7 @@ class TestSweeping:
         assert store.gc(gone=lambda root, id: False) == ()
         assert store.gc(gone=lambda root, id: id == "demo") == (grant(),)
 
-    def test_old_leftovers_go_and_young_ones_stay(
-        self, store: ConsentStore, home: Path, grant: Granting
-    ) -> None:
+    def test_old_leftovers_go_and_young_ones_stay(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant())
         consent = home / ".msd/consent"
         places = [consent / "grants", consent / "denials", folder_of(home, grant())]
@@ -919,9 +895,7 @@ class TestMeanwhile:
         path = file_of(home, grant())
         assert self.at(home, spy, "open_file", path.name, path.unlink).decisions("/work/p", "demo") == NOTHING
 
-    def test_a_denial_goes_between_listing_and_reading(
-        self, store: ConsentStore, home: Path, spy: Any
-    ) -> None:
+    def test_a_denial_goes_between_listing_and_reading(self, store: ConsentStore, home: Path, spy: Any) -> None:
         store.deny("/work/p", "demo")
         records = self.at(home, spy, "open_file", ".json", denial_of(home).unlink).records()
         assert (records.denials, records.ignored) == ((), ())
@@ -1056,9 +1030,7 @@ class TestMeanwhile:
             assert store.revoke("/work/p", "demo", grant().content_hash) == 1
         assert store.decisions("/work/p", "demo") == NOTHING
 
-    def test_a_denial_that_is_lifted_while_it_is_swept(
-        self, store: ConsentStore, home: Path, spy: Any
-    ) -> None:
+    def test_a_denial_that_is_lifted_while_it_is_swept(self, store: ConsentStore, home: Path, spy: Any) -> None:
         store.deny("/no/such/place", "demo")
         path = denial_of(home, "/no/such/place")
         found = self.at(home, spy, "stat", path.name, path.unlink).gc()

@@ -27,17 +27,11 @@ from msd_host.trust.snapshot import Snapshot
 #: A busy machine is no fault of the code.
 CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-EMPTY_FOLDER = (
-    "sha512-G3QJzPDVo006d+qr+p/idCdlW+kpcSfulSKqG/QEbU+UWYNngWnLGnNI7crEfvDZ4skkEw5bzF8NlJN4UsQvGw=="
-)
-SMALL_BUNDLE = (
-    "sha512-wEuRr9yDBoFmysqEo2hGZyh/Bj+Cjhy8+7Z/qKoqYTAYm3JLpEpd8KHea3FqA5mI+rAt6HTkutQ7mQuQH3+MGQ=="
-)
+EMPTY_FOLDER = "sha512-G3QJzPDVo006d+qr+p/idCdlW+kpcSfulSKqG/QEbU+UWYNngWnLGnNI7crEfvDZ4skkEw5bzF8NlJN4UsQvGw=="
+SMALL_BUNDLE = "sha512-wEuRr9yDBoFmysqEo2hGZyh/Bj+Cjhy8+7Z/qKoqYTAYm3JLpEpd8KHea3FqA5mI+rAt6HTkutQ7mQuQH3+MGQ=="
 
 NAMES = some.sampled_from([b"a", b"b", b"a\0b", b"a/b", b"\xff", b"\xfe", b"ab", b"z" * 300])
-ENTRIES = some.dictionaries(
-    NAMES, some.tuples(some.none() | some.binary(max_size=6), some.booleans()), max_size=5
-)
+ENTRIES = some.dictionaries(NAMES, some.tuples(some.none() | some.binary(max_size=6), some.booleans()), max_size=5)
 
 
 def entries(bundle: dict[bytes, tuple[bytes | None, bool]]) -> list[Entry]:
@@ -117,9 +111,7 @@ def test_case_4_names_that_differ_in_invalid_bytes_differ(
     assert list(take(one).files) == ["\udcff"]
 
 
-def test_case_4_creation_order_does_not_matter(
-    bundle: Callable[..., Path], take: Callable[..., Snapshot]
-) -> None:
+def test_case_4_creation_order_does_not_matter(bundle: Callable[..., Path], take: Callable[..., Snapshot]) -> None:
     names = ["b", "a/x", "a-x", "a/b/c", "Z", "é"]
     one = bundle(dict.fromkeys(names, b"x"), "one")
     other = bundle(dict.fromkeys(reversed(names), b"x"), "other")

@@ -99,9 +99,7 @@ class TestEverySurfaceIsShown:
         assert "matcher: Bash|Write" in shown_
 
     def test_command_modules(self) -> None:
-        shown_ = text(
-            commands=[{"family": "demo", "module": "demo.py", "router": "route", "subcommands": ["a", "b"]}]
-        )
+        shown_ = text(commands=[{"family": "demo", "module": "demo.py", "router": "route", "subcommands": ["a", "b"]}])
         for part in ("demo.py", "router: route", 'subcommands: "a" "b"'):
             assert part in shown_
 
@@ -366,9 +364,7 @@ class TestOutsideTheHash:
         for part in expected:
             assert any(part in line for line in found), found
 
-    @pytest.mark.parametrize(
-        ("command", "args"), [("pipx", ["list"]), ("npm", ["run", "x"]), ("tool", ["npx-like"])]
-    )
+    @pytest.mark.parametrize(("command", "args"), [("pipx", ["list"]), ("npm", ["run", "x"]), ("tool", ["npx-like"])])
     def test_what_fetches_nothing(self, command: str, args: list[str]) -> None:
         assert not any("fetches" in line for line in outside_of_command(command, args))
 
@@ -426,9 +422,7 @@ CAPABILITIES = some.fixed_dictionaries(
         "hooks": some.lists(
             some.fixed_dictionaries({"event": TEXT, "script": TEXT}, optional={"matcher": TEXT}), max_size=3
         ),
-        "commands": some.lists(
-            some.fixed_dictionaries({"family": TEXT, "module": TEXT, "router": TEXT}), max_size=2
-        ),
+        "commands": some.lists(some.fixed_dictionaries({"family": TEXT, "module": TEXT, "router": TEXT}), max_size=2),
         "mcpServers": some.dictionaries(TEXT, CONFIG, max_size=3),
         "gates": some.lists(GATE, max_size=3),
         "skills": some.lists(TEXT, max_size=3),

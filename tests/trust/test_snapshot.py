@@ -11,6 +11,7 @@ import socket
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -109,7 +110,7 @@ class TestExclusions:
             {".git": b"gitdir: /elsewhere"},
             {".DS_Store": b"x", "hooks/Thumbs.db": b"x"},
         ],
-        ids=lambda extra: "+".join(extra),
+        ids="+".join,
     )
     def test_case_16_by_products_do_not_count(
         self, bundle: Bundle, take: Take, spy: Any, extra: dict[str, bytes | None]
@@ -147,11 +148,9 @@ class TestExclusions:
             {"thumbs.db": b"x"},
             {".pytest_cache/x": b"x"},
         ],
-        ids=lambda extra: "+".join(extra),
+        ids="+".join,
     )
-    def test_case_16_everything_else_counts(
-        self, bundle: Bundle, take: Take, extra: dict[str, bytes | None]
-    ) -> None:
+    def test_case_16_everything_else_counts(self, bundle: Bundle, take: Take, extra: dict[str, bytes | None]) -> None:
         plain = take(bundle(DEMO, "plain"))
         assert take(bundle({**DEMO, **extra}, "dirty")).content_hash != plain.content_hash
 
@@ -162,9 +161,7 @@ class TestExclusions:
         assert one.folders == ("__pycache__",)
         assert list(one.files) == ["__pycache__/a.txt"]
 
-    @pytest.mark.parametrize(
-        "name", ["__pycache__/x.pyc", ".git", ".hg", ".DS_Store", "Thumbs.db", "__pycache__"]
-    )
+    @pytest.mark.parametrize("name", ["__pycache__/x.pyc", ".git", ".hg", ".DS_Store", "Thumbs.db", "__pycache__"])
     def test_a_link_is_never_excluded(self, bundle: Bundle, take: Take, name: str) -> None:
         folder = bundle(DEMO)
         (folder / name).parent.mkdir(exist_ok=True)
@@ -181,9 +178,7 @@ class TestExclusions:
     def test_what_is_excluded_does_not_count_toward_limits(self, bundle: Bundle, take: Take) -> None:
         many = {f"__pycache__/{i}.pyc": b"x" * 100 for i in range(20)}
         limits = Limits(bundle_entries=5, bundle_bytes=10, bundle_depth=1)
-        folder = bundle(
-            {"a": b"x", "d": None, ".git/deep/er": b"x" * 99, "d/__pycache__/x.pyc": b"x", **many}
-        )
+        folder = bundle({"a": b"x", "d": None, ".git/deep/er": b"x" * 99, "d/__pycache__/x.pyc": b"x", **many})
         assert take(folder, None, limits).size == 1
 
 
@@ -268,6 +263,53 @@ class TestRefusals:
                 change(folder / "run.py")
 
         assert kind_of(take, folder, spy(meddle)) == kind
+
+    @pytest.mark.parametrize("field", ["st_size", "st_mtime_ns", "st_ctime_ns"])
+    def test_each_sign_of_a_change_is_one(self, bundle: Bundle, take: Take, spy: Any, field: str) -> None:
+        class Signs(spy):  # type: ignore[misc]
+            asked = 0
+
+            def fstat(self, fd: int) -> Any:
+                info = os.fstat(fd)
+                names = ("st_mode", "st_size", "st_mtime_ns", "st_ctime_ns")
+                seen = SimpleNamespace(**{name: getattr(info, name) for name in names})
+                self.asked += 1
+                if self.asked == 2:
+                    setattr(seen, field, getattr(seen, field) + 1)
+                return seen
+
+        assert kind_of(take, bundle({"a": "x"}), Signs()) == "changed"
+
+    @pytest.mark.parametrize(
+        ("make", "kind"),
+        [
+            (os.mkfifo, "special-file"),
+            (os.mkdir, "special-file"),
+            (lambda path: os.symlink("/etc/passwd", path), "symlink"),
+        ],
+        ids=["pipe", "folder", "link"],
+    )
+    def test_what_was_a_file_when_it_was_listed(
+        self, bundle: Bundle, take: Take, spy: Any, make: Callable[[Path], None], kind: str
+    ) -> None:
+        folder = bundle({"a": ""})
+
+        def meddle(call: str, what: Any) -> None:
+            if call == "open_file":
+                (folder / "a").unlink()
+                make(folder / "a")
+
+        assert kind_of(take, folder, spy(meddle)) == kind
+
+    def test_what_was_a_folder_when_it_was_listed(self, bundle: Bundle, take: Take, spy: Any) -> None:
+        folder = bundle({"d": None})
+
+        def meddle(call: str, what: Any) -> None:
+            if what == "d":
+                (folder / "d").rmdir()
+                (folder / "d").symlink_to("/etc")
+
+        assert kind_of(take, folder, spy(meddle)) in ("changed", "symlink")
 
     def test_too_many_bytes(self, bundle: Bundle, take: Take, spy: Any) -> None:
         folder = bundle({"a": b"x" * 6, "b": b"x" * 6})
@@ -409,9 +451,7 @@ def test_case_83_no_swap_between_two_calls_gets_other_bytes_through(
         bundle({"run.py*": SECRET}, f"{moment}/outside")
         count = itertools.count()
 
-        def meddle(
-            call: str, what: Any, folder: Path = folder, moment: int = moment, count: Any = count
-        ) -> None:
+        def meddle(call: str, what: Any, folder: Path = folder, moment: int = moment, count: Any = count) -> None:
             now = next(count)
             if now == moment:
                 MEDDLERS[meddler](folder)
