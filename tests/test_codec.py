@@ -254,6 +254,13 @@ def test_what_came_from_outside_is_cleaned_and_cut_in_messages() -> None:
     assert (note.path, note.message) == (clean(note.path), clean(note.message))
 
 
+def test_a_bad_key_does_not_hide_a_bad_value() -> None:
+    faults = decode(changed("feature", {"config": {**FEATURE["config"], "Bad": 5}})).faults
+    assert [fault.path for fault in faults] == ["$.config.Bad", "$.config.Bad"]
+    assert "must be a config key" in faults[0].message
+    assert faults[1].message == "must be an object, not a number"
+
+
 def test_a_hundred_faults_of_one_document_are_kept() -> None:
     step = {"point": "x"}
     assert len(decode(changed("feature", {"steps": [step] * 400})).faults) == 100
@@ -292,24 +299,7 @@ def test_nothing_is_ever_taken_for_another_type(base: str, path: tuple[str | int
         assert decode(replaced(BASES[base], path, other)).faults, other
 
 
-SAMPLES: list[Any] = [
-    None,
-    True,
-    0,
-    -1,
-    1.5,
-    "",
-    "x",
-    "msd-x",
-    "*",
-    [],
-    {},
-    [None],
-    [[]],
-    [{}],
-    {"a": 1},
-    "é" * 99,
-]
+SAMPLES: list[Any] = [None, True, -1, 1.5, "", "msd-x", [], {}, [None], [{}], {"a": 1}]
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -332,14 +322,14 @@ def _assert_sound(value: Any) -> None:
         assert fault.path.startswith("$") and fault.line == 1 and 1 <= (fault.column or 0) <= len(data)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(st.binary(max_size=80), st.none() | st.text(max_size=5))
 def test_any_bytes_are_decoded_or_refused(data: bytes, folder: str | None) -> None:
     decoded = CODEC.decode(data, folder)
     assert decoded.faults and decoded.capability is None
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(json_values)
 def test_any_json_is_decoded_or_refused(value: Any) -> None:
     _assert_sound(value)
@@ -347,14 +337,14 @@ def test_any_json_is_decoded_or_refused(value: Any) -> None:
         _assert_sound({"role": role, "id": "acme", role: value, "steps": [value], "config": {"k": value}})
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=80)
 @given(mutated())
 def test_any_mutated_manifest_is_decoded_or_refused(value: Any) -> None:
     _assert_sound(value)
     assert CODEC.decode(encode(value), "acme") == CODEC.decode(encode(value), "acme")
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(manifests(), st.sampled_from([None, 1]), st.booleans())
 def test_a_valid_manifest_comes_through_as_it_is(value: Any, indent: int | None, ascii_only: bool) -> None:
     decoded = CODEC.decode(encode(value, indent=indent, ascii_only=ascii_only), value["id"])

@@ -253,7 +253,5 @@ def _flat(error: BaseException, path: Path) -> Iterator[Finding]:
 
 
 def _attribute(error: BaseException) -> str | None:
-    for note in getattr(error, "__notes__", ()):
-        if isinstance(note, AttributeValidationNote):
-            return note.name
-    return None
+    notes = getattr(error, "__notes__", ())
+    return next((note.name for note in notes if isinstance(note, AttributeValidationNote)), None)

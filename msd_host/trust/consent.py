@@ -63,9 +63,12 @@ class ConsentStore:
 
     # Reading: never raises.
 
-    def open_view(self) -> ConsentView:
-        """The store at this moment; each of its folders is listed once, however many are asked about."""
-        return ConsentView(self._place, self._folder, self._limits, self._unusable)
+    def open_view(self, *, details: bool = False) -> ConsentView:
+        """The store at this moment; each of its folders is listed once, however many are asked about.
+
+        With *details* its grants hold the disclosure and the file list of then.
+        """
+        return ConsentView(self._place, self._folder, self._limits, self._unusable, details=details)
 
     def has_any(self) -> bool:
         """Whether anything at all is on record."""
@@ -73,20 +76,20 @@ class ConsentStore:
             return view.has_any
 
     def decisions(self, root: str, id: str) -> Decisions:
-        """What is on record for *id* at the canonical *root*."""
-        with self.open_view() as view:
+        """What is on record for *id* at the canonical *root*, with details."""
+        with self.open_view(details=True) as view:
             return view.decisions(root, id)
 
     def records_for_root(self, root: str, known: Collection[str] = ()) -> tuple[Grant, ...]:
-        """The grants at *root*, without those for the ids in *known*."""
-        with self.open_view() as view:
+        """The grants at *root*, without those for the ids in *known*; with details."""
+        with self.open_view(details=True) as view:
             return view.grants_at(root, known)
 
     def records(self) -> Records:
         """Every decision, and a note about everything that is none."""
         grants: list[Grant] = []
         notes: list[str] = []
-        with self.open_view() as view:
+        with self.open_view(details=True) as view:
             keys, names = view.names()
             for key in keys:
                 found, ignored = view.read(key)

@@ -44,11 +44,21 @@ _DENIED = Decisions(denied=True)
 class ConsentView:
     """The store as one listing of each of its folders saw it; good for one load. Close it, or use `with`.
 
-    `problem` says why nothing is granted at all, if so.
+    `problem` says why nothing is granted at all, if so. Without *details* grants come without disclosure and
+    file list, which decide nothing and cost most of the time.
     """
 
-    def __init__(self, place: PrivatePlace, folder: str, limits: Limits, unusable: str | None = None) -> None:
+    def __init__(
+        self,
+        place: PrivatePlace,
+        folder: str,
+        limits: Limits,
+        unusable: str | None = None,
+        *,
+        details: bool = True,
+    ) -> None:
         self.problem = unusable
+        self._details = details
         self._place = place
         self._files = place.files
         self._limits = limits
@@ -190,7 +200,7 @@ class ConsentView:
             if entry.name.startswith("."):
                 continue
             try:
-                grants.append(read_record(self._place, folder, key, entry.name, self._limits))
+                grants.append(read_record(self._place, folder, key, entry.name, self._limits, details=self._details))
             except FileNotFoundError:
                 continue
             except (OSError, RecordFault) as error:
@@ -204,9 +214,11 @@ def _note(what: str, error: OSError | RecordFault) -> str:
     return f"the consent record {quoted(what)} is ignored: it {why}"
 
 
-def read_record(place: PrivatePlace, folder: int, key: str, name: str, limits: Limits) -> Grant:
+def read_record(
+    place: PrivatePlace, folder: int, key: str, name: str, limits: Limits, *, details: bool = False
+) -> Grant:
     """The grant in the file *name*, which must say itself what its names say. Raises `OSError`, `RecordFault`."""
-    grant = decode_grant(_bytes(place, folder, name, limits.record_bytes))
+    grant = decode_grant(_bytes(place, folder, name, limits.record_bytes), details=details)
     if key_of(grant.root, grant.id) != key:
         raise RecordFault("belongs to another project or capability")
     if not name.endswith(".json") or grant.content_hash != _hash_in(name):
@@ -253,11 +265,10 @@ def _bytes(place: PrivatePlace, folder: int, name: str, limit: int) -> bytes:
         fault = owner_fault(info)
         if fault is not None:
             raise RecordFault(fault)
-        parts = [files.read(fd, min(info.st_size, limit) + 1)]
-        total = len(parts[0])
-        while parts[-1] and total <= limit:
-            parts.append(files.read(fd, limit + 1 - total))
-            total += len(parts[-1])
-        if total <= limit:
-            return b"".join(parts)
+        size = min(info.st_size, limit)
+        data = files.read(fd, size + 1)  # one more, so that a record that grows is none
+        while len(data) < size and (more := files.read(fd, size + 1 - len(data))):
+            data += more
+        if len(data) <= limit:
+            return data
         raise RecordFault(f"has more than {limit} bytes")

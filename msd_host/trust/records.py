@@ -20,6 +20,8 @@ __all__ = ["HOW", "Denial", "Grant", "RecordFault", "key_of", "utc_now"]
 
 SCHEMA = 1
 
+_DETAILS = b',\n"details":'  # cannot occur within the first line: JSON escapes a line end in a text
+
 #: How a person said yes: at a terminal, by naming the exact bytes, or through the embedding application.
 HOW = ("terminal", "hash", "api")
 
@@ -28,7 +30,7 @@ class RecordFault(ValueError):
     """The bytes are not a record of this kind; the text says why."""
 
 
-def _frozen(value: Any) -> Any:
+def _deep(value: Any) -> Any:
     return value if type(value) is FrozenDict else freeze(value)
 
 
@@ -48,7 +50,7 @@ class Grant:
     gates: tuple[str, ...] = ()
     version: str = ""
     content_hash: str
-    disclosure: FrozenDict[str, Any] = field(default=EMPTY, converter=_frozen, repr=False)
+    disclosure: FrozenDict[str, Any] = field(default=EMPTY, converter=_deep, repr=False)
     files: FrozenDict[str, FileDigest] = field(default=EMPTY, repr=False)
     granted_at: str = ""
     host_version: str = ""
@@ -106,53 +108,61 @@ def fault_of(grant: Grant) -> str | None:
 
 
 def encode_grant(grant: Grant, limit: int) -> bytes:
-    """The record's bytes, at most *limit*: first the file list, then the disclosure gives way; neither decides."""
-    for candidate in (grant, evolve(grant, files=EMPTY), evolve(grant, files=EMPTY, disclosure=EMPTY)):
-        data = _json(
-            {
-                "schema": candidate.schema,
-                "root": candidate.root,
-                "id": candidate.id,
-                "scope": candidate.scope,
-                "gates": list(candidate.gates),
-                "version": candidate.version,
-                "contentHash": candidate.content_hash,
-                "grantedAt": candidate.granted_at,
-                "hostVersion": candidate.host_version,
-                "how": candidate.how,
-                "disclosure": thaw(candidate.disclosure),
-                "files": {path: _digest_json(digest) for path, digest in candidate.files.items()},
-            }
-        )
+    """The record's bytes, at most *limit*: first the file list, then the disclosure gives way; neither decides.
+
+    One JSON object whose first line holds all that decides.
+    """
+    head = {
+        "schema": grant.schema,
+        "root": grant.root,
+        "id": grant.id,
+        "scope": grant.scope,
+        "gates": list(grant.gates),
+        "version": grant.version,
+        "contentHash": grant.content_hash,
+        "grantedAt": grant.granted_at,
+        "hostVersion": grant.host_version,
+        "how": grant.how,
+    }
+    files = {path: _digest_json(digest) for path, digest in grant.files.items()}
+    shown = thaw(grant.disclosure)
+    for details in ({"disclosure": shown, "files": files}, {"disclosure": shown, "files": {}}, {}):
+        data = _json(head)[:-1] + _DETAILS + _json(details) + b"}\n"
         if len(data) <= limit:
             return data
     raise RecordFault("the record is too large")
 
 
 def encode_denial(denial: Denial) -> bytes:
-    return _json(
-        {
-            "schema": denial.schema,
-            "root": denial.root,
-            "id": denial.id,
-            "scope": denial.scope,
-            "deniedAt": denial.denied_at,
-            "hostVersion": denial.host_version,
-            "how": denial.how,
-        }
-    )
+    record = {
+        "schema": denial.schema,
+        "root": denial.root,
+        "id": denial.id,
+        "scope": denial.scope,
+        "deniedAt": denial.denied_at,
+        "hostVersion": denial.host_version,
+        "how": denial.how,
+    }
+    return _json(record) + b"\n"
 
 
-def decode_grant(data: bytes) -> Grant:
-    """Raises `RecordFault`."""
-    try:
-        grant = _grant(_object(data))
-    except RecursionError:
-        raise RecordFault("is nested too deeply") from None
+def decode_grant(data: bytes, *, details: bool = True) -> Grant:
+    """The grant in a record, with or without what is there for people only. Raises `RecordFault`.
+
+    What decides is read strictly and stands alone; damaged details are left out.
+    """
+    head, mark, rest = data.partition(_DETAILS)
+    if mark and not rest.endswith(b"}}\n"):
+        raise RecordFault("is cut short")
+    record = _object(head + b"}" if mark else data)
+    grant = _grant(record)
     fault = fault_of(grant)
     if fault is not None:
         raise RecordFault(fault)
-    return grant
+    if not details:
+        return grant
+    disclosure, files = _details(rest[:-2] if mark else record.get("details"))
+    return evolve(grant, disclosure=disclosure, files=files)
 
 
 def _grant(record: dict[str, Any]) -> Grant:
@@ -163,12 +173,20 @@ def _grant(record: dict[str, Any]) -> Grant:
         gates=_texts(record, "gates"),
         version=_text(record, "version"),
         content_hash=_text(record, "contentHash"),
-        disclosure=_frozen_json(_mapping(record, "disclosure")),
-        files=FrozenDict({p: _digest(d) for p, d in _mapping(record, "files").items()}),
         granted_at=_text(record, "grantedAt"),
         host_version=_text(record, "hostVersion"),
         how=_text(record, "how"),
     )
+
+
+def _details(value: Any) -> tuple[FrozenDict[str, Any], FrozenDict[str, FileDigest]]:
+    try:
+        found = json.loads(value) if isinstance(value, bytes) else value
+        disclosure = found["disclosure"]
+        files = FrozenDict({str(path): _digest(digest) for path, digest in found["files"].items()})
+        return (freeze(disclosure), files) if isinstance(disclosure, dict) else (EMPTY, files)
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return EMPTY, EMPTY
 
 
 def decode_denial(data: bytes) -> Denial:
@@ -186,7 +204,7 @@ def decode_denial(data: bytes) -> Denial:
 
 def _json(value: dict[str, Any]) -> bytes:
     # Escaped, so that a path with undecodable bytes survives the way through JSON.
-    return json.dumps(value, ensure_ascii=True, indent=1).encode("ascii") + b"\n"
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
 def _digest_json(digest: FileDigest) -> dict[str, Any]:
@@ -217,23 +235,6 @@ def _texts(record: dict[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise RecordFault(f"has no list of texts {name}")
     return tuple(value)
-
-
-def _mapping(record: dict[str, Any], name: str) -> dict[str, Any]:
-    value = record.get(name)
-    if not isinstance(value, dict):
-        raise RecordFault(f"has no object {name}")
-    return value
-
-
-def _frozen_json(value: Any) -> Any:
-    """`freeze` for what `json` has just made: its types are exact, and every load reads every grant."""
-    kind = type(value)
-    if kind is dict:
-        return FrozenDict({k: v if type(v) is str else _frozen_json(v) for k, v in value.items()})
-    if kind is list:
-        return tuple([v if type(v) is str else _frozen_json(v) for v in value])
-    return value
 
 
 def _digest(value: Any) -> FileDigest:

@@ -366,13 +366,6 @@ class TestDamage:
             {"contentHash": ""},
             {"gates": "plan:pre"},
             {"gates": [1]},
-            {"disclosure": []},
-            {"files": []},
-            {"files": {"a": 1}},
-            {"files": {"a": {"sha512": 1, "size": 1, "executable": True}}},
-            {"files": {"a": {"sha512": "", "size": -1, "executable": True}}},
-            {"files": {"a": {"sha512": "", "size": True, "executable": True}}},
-            {"files": {"a": {"sha512": "", "size": 1, "executable": 1}}},
         ],
         ids=str,
     )
