@@ -8,10 +8,9 @@ Names are imported on first use: `import msd_host` alone loads no engine.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from .version import __version__
 
+TYPE_CHECKING = False  # type checkers take it for true; importing `typing` would double the time of `msd --version`
 if TYPE_CHECKING:
     from msd_hookspecs import hookimpl
 
@@ -118,7 +117,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "hookimpl":
         from msd_hookspecs import hookimpl
 

@@ -31,6 +31,7 @@ class RecordFault(ValueError):
 
 
 def _deep(value: Any) -> Any:
+    """*value* frozen all through; a `FrozenDict` has been already."""
     return value if type(value) is FrozenDict else freeze(value)
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as some
 
 from msd_host.errors import ConsentStoreError, UsageError
 from msd_host.limits import Limits
-from msd_host.model.frozen import FrozenDict
+from msd_host.model.frozen import EMPTY, FrozenDict
 from msd_host.reading.files import Files
 from msd_host.trust.consent import ConsentStore, Decisions, Grant, utc_now
 from msd_host.trust.decisions import ConsentView
@@ -446,14 +446,74 @@ class TestDamage:
         with pytest.raises(RecordFault):
             decode_grant(data)
 
-    def test_a_deep_disclosure_is_no_traceback(self, grant: Granting) -> None:
-        data = encode_grant(grant(), 1 << 20).replace(
-            b'"disclosure": {}', b'"disclosure": {"a": ' + b"[" * 900 + b"]" * 900 + b"}"
-        )
-        try:
-            decode_grant(data)
-        except RecordFault:
-            pass
+    @pytest.mark.parametrize(
+        "details",
+        [
+            b"5",
+            b"null",
+            b"{",
+            b"[]",
+            b"{}",
+            b'{"disclosure":[],"files":[]}',
+            b'{"disclosure":{},"files":{"a":1}}',
+            b'{"disclosure":{},"files":{"a":{"sha512":1,"size":1,"executable":true}}}',
+            b'{"disclosure":{},"files":{"a":{"sha512":"","size":-1,"executable":true}}}',
+            b'{"disclosure":{},"files":{"a":{"sha512":"","size":true,"executable":true}}}',
+            b'{"disclosure":{},"files":{"a":{"sha512":"","size":1,"executable":1}}}',
+            b'{"disclosure":' + b'{"a":' * 600 + b"0" + b"}" * 600 + b',"files":{}}',
+            b'{"disclosure":' + b"[" * 100_000 + b"}",
+        ],
+    )
+    def test_damaged_details_decide_nothing_either_way(
+        self, store: ConsentStore, home: Path, grant: Granting, details: bytes
+    ) -> None:
+        store.grant(grant(disclosure={"surfaces": []}, files=FrozenDict({"a": FileDigest("00", 1, False)})))
+        path = file_of(home, grant())
+        head = path.read_bytes().partition(b',\n"details":')[0]
+        path.write_bytes(head + b',\n"details":' + details + (b"\n}}\n" if details == b"{" else b"}\n"))
+        found = store.decisions("/work/p", "demo")
+        with store.open_view() as view:
+            brief = view.decisions("/work/p", "demo")
+        assert bool(found.grants) is bool(brief.grants)
+        assert found.ignored == brief.ignored
+        assert all((g.disclosure, g.files) == (EMPTY, EMPTY) for g in found.grants)
+
+    def test_details_are_read_where_they_are_asked_for(self, store: ConsentStore, grant: Granting) -> None:
+        full = grant(disclosure={"surfaces": []}, files=FrozenDict({"a": FileDigest("00", 1, False)}))
+        store.grant(full)
+        with store.open_view() as view:
+            assert view.decisions("/work/p", "demo").grants == (grant(),)
+            assert view.grants_at("/work/p") == (grant(),)
+        with store.open_view(details=True) as view:
+            assert view.decisions("/work/p", "demo").grants == (full,)
+        assert store.records_for_root("/work/p") == store.records().grants == (full,)
+
+    def test_a_record_in_another_layout_is_the_same_record(
+        self, store: ConsentStore, home: Path, grant: Granting
+    ) -> None:
+        full = grant(disclosure={"surfaces": []}, files=FrozenDict({"a": FileDigest("00", 1, False)}))
+        store.grant(full)
+        path = file_of(home, grant())
+        path.write_text(json.dumps(json.loads(path.read_text()), indent=2, sort_keys=True))
+        assert store.decisions("/work/p", "demo").grants == (full,)
+
+    @pytest.mark.parametrize("cut", [1, 2, 3, 20, 200])
+    def test_a_record_that_is_cut_short_is_none(
+        self, store: ConsentStore, home: Path, grant: Granting, cut: int
+    ) -> None:
+        store.grant(grant(disclosure={"surfaces": []}))
+        path = file_of(home, grant())
+        path.write_bytes(path.read_bytes()[:-cut])
+        assert store.decisions("/work/p", "demo").grants == ()
+
+    def test_a_record_that_comes_in_pieces(self, store: ConsentStore, home: Path, grant: Granting, spy: Any) -> None:
+        class Piecemeal(spy):  # type: ignore[misc]
+            def read(self, fd: int, size: int) -> bytes:
+                return os.read(fd, min(size, 7))
+
+        store.grant(grant())
+        piecemeal = ConsentStore(str(home), "msd", Piecemeal(), Limits())
+        assert piecemeal.decisions("/work/p", "demo").grants == (grant(),)
 
     def test_a_pipe_among_the_records_does_not_hang(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant())
