@@ -8,6 +8,7 @@ candidate of the host does not retire every overlay.
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 
 from .npm_range import Release, parse
 
@@ -37,6 +38,7 @@ def release_of(version: str) -> Release | None:
     return major, minor, patch
 
 
+@lru_cache(maxsize=1024)  # a set of overlays asks for the same few ranges over and over
 def judge(range_text: str, host_version: str) -> Verdict:
     """Whether *host_version* is in *range_text*. Total: any two strings have an answer."""
     if len(range_text) > _MAX_LENGTH or not range_text.strip():

@@ -28,9 +28,23 @@ _PARTIAL = (
     rf"[v=\s]*({_PART})(?:\.({_PART})(?:\.({_PART})"
     rf"(-{_LABEL}(?:\.{_LABEL})*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?)?)?"
 )
-_COMPARATOR = re.compile(rf"(\^|~>?|[<>]=?|=)?({_PARTIAL})", re.ASCII)
-_HYPHEN = re.compile(rf"({_PARTIAL})\s+-\s+({_PARTIAL})", re.ASCII)
-_AFTER_OPERATOR = re.compile(r"(\^|~>?|[<>]=?|=)\s+")
+
+
+class _Patterns(NamedTuple):
+    """Compiled on first use: a load without overlays judges no range."""
+
+    comparator: re.Pattern[str]
+    hyphen: re.Pattern[str]
+    after_operator: re.Pattern[str]
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> _Patterns:
+    return _Patterns(
+        re.compile(rf"(\^|~>?|[<>]=?|=)?({_PARTIAL})", re.ASCII),
+        re.compile(rf"({_PARTIAL})\s+-\s+({_PARTIAL})", re.ASCII),
+        re.compile(r"(\^|~>?|[<>]=?|=)\s+"),
+    )
 
 
 class _Wrong(ValueError):
@@ -88,13 +102,13 @@ def parse(text: str) -> NpmRange | None:
 
 def _conjunction(text: str) -> _Interval:
     """Everything between two `||`: a hyphen range, or comparators that all must hold."""
-    hyphen = _HYPHEN.fullmatch(text)
+    hyphen = _patterns().hyphen.fullmatch(text)
     if hyphen is not None:
         low, high = _partial(hyphen.groups()[1:5]), _partial(hyphen.groups()[6:10])
         return _both(_at_least(low), _at_most(high))
     found = _ALL
-    for word in _AFTER_OPERATOR.sub(r"\1", text).split():
-        match = _COMPARATOR.fullmatch(word)
+    for word in _patterns().after_operator.sub(r"\1", text).split():
+        match = _patterns().comparator.fullmatch(word)
         if match is None:
             raise _Wrong(word)
         found = _both(found, _interval(match.group(1) or "=", _partial(match.groups()[2:6])))

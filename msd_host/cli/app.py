@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ __all__ = ["run"]
 
 def run(product: Product, argv: list[str]) -> int:
     """Run one command line of *product*; returns the exit code and lets no traceback out unless asked."""
+    gc.disable()  # a short run that allocates much and drops little; collections would only walk it again and again
     debug = os.environ.get(f"{product.name.upper().replace('-', '_')}_DEBUG") == "1" or "--debug" in argv
     try:
         code = _run(product, argv)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from typing import NamedTuple
 
 from ..errors import UsageError
 from .words import OPTIONS
@@ -12,8 +12,7 @@ __all__ = ["Options", "split"]
 _SHORT = {"-C": "--cwd", "-q": "--quiet", "-v": "--verbose"}
 
 
-@frozen
-class Options:
+class Options(NamedTuple):
     """The global options of one run. `trust` holds `ID@sha512-…` words."""
 
     home: str | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -50,10 +49,16 @@ class Output:
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Aligned columns; on a terminal the last column is cut to the width, elsewhere nothing is."""
         widths = [max(_width(r[i]) for r in (head, *rows)) for i in range(len(head))]
-        room = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else None
+        room = _columns() if sys.stdout.isatty() else None
         self.line(self.style(_row(head, widths, room), "bold"))
         for row in rows:
             self.line(_row(row, widths, room))
+
+
+def _columns() -> int:
+    from shutil import get_terminal_size  # only where there is a terminal to measure
+
+    return get_terminal_size((100, 24)).columns
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], room: int | None) -> str:
