@@ -24,7 +24,7 @@ from .registry.builder import build_registry
 from .trust.consent import ConsentStore
 from .trust.store import BundleStore
 
-__all__ = ["Composition", "baseline_of", "codec_of", "compose", "consent_store"]
+__all__ = ["Composition", "baseline_of", "bundle_store", "codec_of", "compose", "consent_store"]
 
 
 @frozen(eq=False)
@@ -65,6 +65,11 @@ def consent_store(product: Product, files: Files, roots: Roots) -> ConsentStore:
     return ConsentStore(roots.home.given, product.name, files, product.limits, usable=roots.store_refusal)
 
 
+def bundle_store(product: Product, files: Files, roots: Roots) -> BundleStore:
+    """The copies of granted bundles beside the home, refused together with the consent store."""
+    return BundleStore(roots.home.given, product.name, files, product.limits, usable=roots.store_refusal)
+
+
 def compose(
     product: Product,
     stages: SealedStages,
@@ -83,7 +88,7 @@ def compose(
     With a *probe* the folder it names takes part as if it lay in its scope and were agreed to.
     """
     context = LoadContext(product, host_version, baseline_of(product), roots, command, config_home)
-    bundles = BundleStore(roots.home.given, product.name, files, product.limits)
+    bundles = bundle_store(product, files, roots)
     served = roots.served_path
     with consent_store(product, files, roots).open_view() as view:
         sources = Sources(

@@ -107,11 +107,33 @@ def show(session: Session, words: list[str]) -> int:
     parser = _parser(session, "show", "Everything needed to decide about an overlay.", "show acme")
     parser.add_argument("id", metavar="ID")
     seen = session.host.trust.show(parser.parse_args(words).id, session.cwd)
-    session.answer(_document(seen), lambda: _disclosed(session, seen))
+    session.answer(_document(session, seen), lambda: _disclosed(session, seen))
     return 0
 
 
-def _document(seen: Sighting) -> dict[str, Any]:
+def diff(session: Session, words: list[str]) -> int:
+    """What changed since the last time the user agreed."""
+    parser = _parser(session, "diff", "What changed since the last time you agreed.", "diff acme")
+    parser.add_argument("id", metavar="ID")
+    id = parser.parse_args(words).id
+    desk = session.host.trust
+    seen = desk.show(id, session.cwd)
+    if not seen.earlier:
+        raise NotFound(
+            f"nothing was agreed to for {quoted(id)} here, so there is nothing to compare with",
+            remedy=f"{session.host.command(session.cwd)} capability trust show {id}",
+        )
+    if seen.snapshot is None:
+        raise Refused(f"the bytes of {quoted(id)} cannot be vouched for: {seen.problem}")
+    changes = desk.changes(seen, session.cwd)
+    assert changes is not None
+    lines = changes.lines() or ["nothing changed"]
+    session.answer({"id": id, **changes.to_dict()}, lambda: session.out.line("\n".join(lines)))
+    return 0
+
+
+def _document(session: Session, seen: Sighting) -> dict[str, Any]:
+    changes = session.host.trust.changes(seen, session.cwd)
     return {
         **seen.state.to_dict(),
         "contentHash": seen.content_hash,
@@ -119,6 +141,7 @@ def _document(seen: Sighting) -> dict[str, Any]:
         "faults": [{"path": f.path, "message": f.message, "line": f.line, "column": f.column} for f in seen.faults],
         "disclosure": None if seen.disclosure is None else seen.disclosure.to_dict(),
         "earlierGrants": [{"contentHash": g.content_hash, "grantedAt": g.granted_at} for g in seen.earlier],
+        "changes": None if changes is None else changes.to_dict(),
     }
 
 
@@ -136,6 +159,8 @@ def _disclosed(session: Session, seen: Sighting) -> None:
         out.line(f"  does not decode: {clean(fault)}")
     for grant in seen.earlier:
         out.line(f"  agreed to before: version {clean(grant.version, 40)}, {grant.content_hash}, {grant.granted_at}")
+    for line in _changed(session, seen):
+        out.line(f"  {line}")
     command = session.host.command(session.cwd)
     if seen.state.state == "granted":
         out.line(f"  to take it back: {command} capability trust revoke {seen.id}")
@@ -145,6 +170,14 @@ def _disclosed(session: Session, seen: Sighting) -> None:
             f"  to agree, in a script:    {command} capability trust grant {seen.id} --yes --hash {seen.content_hash}"
         )
         out.line(f"  to refuse for good:       {command} capability trust deny {seen.id}")
+
+
+def _changed(session: Session, seen: Sighting) -> list[str]:
+    """The difference to what was agreed to before, where there is one to show."""
+    changes = session.host.trust.changes(seen, session.cwd)
+    if changes is None or any(g.content_hash == seen.content_hash for g in seen.earlier):
+        return []
+    return ["changed since you last agreed:", *(f"  {line}" for line in changes.lines())]
 
 
 def grant(session: Session, words: list[str]) -> int:
@@ -204,6 +237,8 @@ def _grant_one(session: Session, id: str, yes: bool, content_hash: str | None) -
             )
         for line in seen.disclosure.lines() if seen.disclosure else ():
             session.out.warn(f"  {line}")
+        for line in _changed(session, seen):
+            session.out.warn(f"  {line}")
         if not session.ask(f"agree to these bytes of {id}?"):
             session.out.warn("nothing was recorded")
             return 4
@@ -259,6 +294,7 @@ _VERBS = {
     "status": status,
     "list": list_records,
     "show": show,
+    "diff": diff,
     "grant": grant,
     "deny": deny,
     "revoke": revoke,

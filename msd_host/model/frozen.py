@@ -41,19 +41,24 @@ class FrozenDict(dict[K, V]):
 EMPTY: FrozenDict[Any, Any] = FrozenDict()
 
 
+_LEAVES = frozenset([str, int, bool, float, type(None)])  # most values; spares the slow look at the ABC
+
+
 def freeze(value: Any) -> Any:
     """*value* (JSON shapes) with every object a `FrozenDict` and every array a tuple."""
-    if isinstance(value, Mapping):
-        return FrozenDict({k: freeze(v) for k, v in value.items()})
+    kind = type(value)
+    if kind in _LEAVES:
+        return value
     if isinstance(value, (list, tuple)):
         return tuple([freeze(v) for v in value])
-    return value
+    return FrozenDict({k: freeze(v) for k, v in value.items()}) if isinstance(value, Mapping) else value
 
 
 def thaw(value: Any) -> Any:
     """The plain `dict` and `list` twin of a frozen value, safe to change."""
-    if isinstance(value, Mapping):
-        return {k: thaw(v) for k, v in value.items()}
+    kind = type(value)
+    if kind in _LEAVES:
+        return value
     if isinstance(value, (list, tuple)):
         return [thaw(v) for v in value]
-    return value
+    return {k: thaw(v) for k, v in value.items()} if isinstance(value, Mapping) else value

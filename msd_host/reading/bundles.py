@@ -298,6 +298,7 @@ class _Bundle:
         try:
             snapshot = take_snapshot(scan.files, self.fd, scan.limits, scan.budget)
         except Unverifiable as error:
+            scan.budget -= error.bytes_read
             consent = Consent("unverifiable", clean(error), seen.consent.known_hashes)
             return evolve(seen, consent=consent, gates=scan.gates_on_disk(self.fd) or scan.kept_gates(seen.id))
         scan.budget -= snapshot.size

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from ..composition import Composition, codec_of, consent_store
+from ..composition import Composition, bundle_store, codec_of, consent_store
 from ..errors import ConsentStoreError, ManifestError, NotFound, Refused, UsageError
 from ..model.candidate import Candidate
 from ..model.capability import Capability
@@ -19,6 +19,7 @@ from ..reading.files import fault_of
 from ..remedies import is_valid_id
 from ..text import clean, nearest, quoted
 from .consent import ConsentStore, Denial, Grant, Records, utc_now
+from .diff import BundleDiff, compare
 from .disclosure import Disclosure, disclose
 from .snapshot import Snapshot, Unverifiable, take_snapshot
 from .store import BundleStore
@@ -202,6 +203,15 @@ class TrustDesk:
             earlier,
         )
 
+    def changes(self, seen: Sighting, cwd: str | os.PathLike[str] | None = None) -> BundleDiff | None:
+        """What changed since the last grant for it; None where nothing was granted before or nothing can be read."""
+        if not seen.earlier or seen.snapshot is None:
+            return None
+        last = max(seen.earlier, key=lambda g: (g.granted_at, g.content_hash))
+        if any(g.content_hash == seen.content_hash for g in seen.earlier):
+            last = next(g for g in seen.earlier if g.content_hash == seen.content_hash)
+        return compare(last, self._bundles(cwd).verify(last.content_hash), seen.snapshot, seen.disclosure)
+
     def _snapshot(self, where: str) -> Snapshot:
         files = self._host.files
         try:
@@ -304,8 +314,7 @@ class TrustDesk:
         return roots.served_path
 
     def _bundles(self, cwd: str | os.PathLike[str] | None) -> BundleStore:
-        product = self._host.product
-        return BundleStore(self._host.roots(cwd).home.given, product.name, self._host.files, product.limits)
+        return bundle_store(self._host.product, self._host.files, self._host.roots(cwd))
 
     def gc(self, cwd: str | os.PathLike[str] | None = None) -> tuple[Grant | Denial, ...]:
         """Drop records whose bundle or project is gone, and copies nobody has agreed to any more."""
