@@ -20,6 +20,9 @@ def main(argv: list[str] | None = None) -> int:
 
         sys.stdout.write(overview("msd", "MSD"))
         return 0 if words else 2
+    from .import_guard import leave_project
+
+    leave_project()
     from .cli.app import run
     from .msd import MSD
 

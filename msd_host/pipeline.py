@@ -16,6 +16,7 @@ from msd_hookspecs import stages as contract
 
 from .context import LoadContext
 from .errors import HostIntegrityError
+from .integrity import check_siblings
 from .model.candidate import Candidate
 from .model.cohort import (
     Accepted,
@@ -59,6 +60,7 @@ class SealedStages:
     """The seven stages behind a manager nobody else can reach, checked before each load."""
 
     def __init__(self, implementations: Sequence[object] = FIRST_PARTY_STAGES) -> None:
+        check_siblings()
         manager = pluggy.PluginManager(SEALED_PROJECT)
         manager.add_hookspecs(contract)
         for number, implementation in enumerate(implementations):
