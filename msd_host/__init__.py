@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from .explain import Explanation
+    from .extending.values import Event, PredicateKind, PredicateVerdict, ReviewCandidate, ReviewContext, Veto
     from .host import Host
     from .limits import Limits
     from .model.candidate import Candidate
@@ -55,6 +56,12 @@ _HOMES = {
     "Refused": "errors",
     "UsageError": "errors",
     "Explanation": "explain",
+    "Event": "extending.values",
+    "PredicateKind": "extending.values",
+    "PredicateVerdict": "extending.values",
+    "ReviewCandidate": "extending.values",
+    "ReviewContext": "extending.values",
+    "Veto": "extending.values",
     "Host": "host",
     "Limits": "limits",
     "Candidate": "model.candidate",
@@ -86,6 +93,7 @@ __all__ = [
     "CentralSchema",
     "ConsentStoreError",
     "Diagnostic",
+    "Event",
     "Explanation",
     "ExtensionRefused",
     "Fault",
@@ -101,14 +109,19 @@ __all__ = [
     "NotFound",
     "OverlayReport",
     "PointHooks",
+    "PredicateKind",
+    "PredicateVerdict",
     "Product",
     "Refused",
     "Registry",
+    "ReviewCandidate",
+    "ReviewContext",
     "Scope",
     "Skip",
     "SkipCode",
     "StageTrace",
     "UsageError",
+    "Veto",
     "__version__",
     "central_schema_from",
     "first_party_from",

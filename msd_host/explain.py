@@ -96,14 +96,17 @@ def _first_party(id: str, composition: Composition) -> FrozenDict[str, Any]:
     )
 
 
-_STAGES = ("discover", "scope_dedupe", "consent", "collision", "cross_validation", "review", "build", "fallback")
+_BEFORE_REVIEW = ("discover", "scope_dedupe", "consent", "collision", "cross_validation")
 
 
 def _kept(up_to: str, composition: Composition) -> list[dict[str, Any]]:
-    ran = [t.stage for t in _trace(composition)]
-    stages = [s for s in _STAGES if s in ran or s == up_to]
-    end = stages.index(up_to) if up_to in stages else len(stages)
-    return [{"stage": s, "verdict": "kept"} for s in stages[:end]]
+    """The stages passed before *up_to*, in the order they ran; those of extensions carry the extension's name."""
+    ran = list(dict.fromkeys(t.stage for t in _trace(composition)))
+    if up_to in ran:
+        ran = ran[: ran.index(up_to)]
+    elif up_to == "review":
+        ran = [s for s in ran if s in _BEFORE_REVIEW]
+    return [{"stage": s, "verdict": "kept"} for s in ran]
 
 
 def _accepted(candidate: Candidate, composition: Composition) -> FrozenDict[str, Any]:

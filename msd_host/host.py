@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from .composition import Composition, baseline_of, compose
 from .errors import UsageError
+from .model.frozen import EMPTY, FrozenDict
 from .model.registry import Registry
 from .model.report import BlockedGate
 from .model.scope import Scope
@@ -18,8 +20,12 @@ from .reading.files import Files
 from .reading.roots import Roots, find_roots
 
 if TYPE_CHECKING:
+    from .activation.config import Config
+    from .activation.settings import Settings
+    from .activation.state import Activation
     from .check import CheckResult
     from .explain import Explanation
+    from .extending.manager import OpenHooks
     from .trust.desk import TrustDesk
 
 __all__ = ["Host", "parse_trust"]
@@ -40,7 +46,11 @@ class Host:
     """A host of one product for one home. Safe to share between threads; it never prints.
 
     *home* wins over the product's home variable in *env* (the process environment by default), that over
-    the OS home. *files* is the seam for system calls. *command* starts every remedy.
+    the OS home. *extensions* are reviewers and observers, as objects or `(name, object)`; without them
+    installed ones are found unless *discover_extensions* is false, and *plugins_off* leaves those unloaded.
+    *files* is the seam for system calls. *command* starts every remedy. *overrides* maps dotted configuration
+    keys to plain values that win over every file. Raises `UsageError` for what is no
+    product, `ExtensionRefused` for a given extension that asks for more than it may have.
     """
 
     def __init__(
@@ -48,10 +58,13 @@ class Host:
         product: Product,
         *,
         home: str | os.PathLike[str] | None = None,
+        extensions: Iterable[object] | None = None,
         discover_extensions: bool = True,
+        plugins_off: bool = False,
         files: Files | None = None,
         env: Mapping[str, str] | None = None,
         command: str | None = None,
+        overrides: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(product, Product):
             raise UsageError("Host needs a Product")
@@ -60,8 +73,60 @@ class Host:
         self._home = None if home is None else os.fspath(home)
         self._env = env
         self._command = command
-        self._stages = SealedStages()
-        self._discover_extensions = discover_extensions
+        self._overrides = self._nested(overrides)
+        self._stages = SealedStages()  # sealed before any extension is imported
+        self._discover = discover_extensions and extensions is None
+        self._plugins_off = plugins_off
+        self._given = self._admit_given(extensions or ())
+        self._found: dict[str | None, OpenHooks | None] = {}
+        self._lock = Lock()
+
+    @staticmethod
+    def _nested(overrides: Mapping[str, Any] | None) -> FrozenDict[str, Any]:
+        if not overrides:
+            return EMPTY
+        from .activation.config import overrides_of  # only who overrides pays for it
+
+        return overrides_of(overrides)
+
+    @staticmethod
+    def _admit_given(extensions: Iterable[object]) -> OpenHooks | None:
+        given = list(extensions)
+        if not given:
+            return None
+        from .extending.admission import admit
+        from .extending.gathering import given_extensions
+        from .extending.manager import OpenHooks
+
+        return OpenHooks([admit(extension, name) for name, extension in given_extensions(given)])
+
+    def open_hooks(self, roots: Roots) -> OpenHooks | None:
+        """The extensions of this host, imported on first use; None where there are none and none is required."""
+        if not self._discover:
+            return self._given
+        with self._lock:
+            if roots.served_path not in self._found:
+                self._found[roots.served_path] = self._gather(roots)
+            return self._found[roots.served_path]
+
+    def tell(self, kind: str, **data: object) -> None:
+        """Tell observers that are loaded already; looking at consent never imports an extension."""
+        with self._lock:
+            loaded = [h for h in (self._given, *self._found.values()) if h is not None]
+        for hooks in dict.fromkeys(loaded):
+            hooks.emit(kind, **data)
+
+    def _gather(self, roots: Roots) -> OpenHooks | None:
+        from .extending.gathering import gather
+
+        env = os.environ if self._env is None else self._env
+        gathered = gather(self.product, self.files, roots, env, off=self._plugins_off)
+        admitted = [s.admitted for s in gathered.states if s.admitted is not None]
+        if not (admitted or gathered.warnings or gathered.missing):
+            return None
+        from .extending.manager import OpenHooks
+
+        return OpenHooks(admitted, gathered.warnings, gathered.missing)
 
     @property
     def baseline(self) -> Registry:
@@ -80,18 +145,21 @@ class Host:
         host_version: str | None = None,
         trust: Mapping[str, Iterable[str]] | None = None,
         probe: Probe | None = None,
+        extensions: bool = True,
     ) -> Composition:
-        """One composition with its evidence; `load` is its registry."""
+        """One composition with its evidence; `load` is its registry. *extensions* false imports and asks none."""
+        roots = self.roots(cwd)
         return compose(
             self.product,
             self._stages,
-            self.roots(cwd),
+            roots,
             files=self.files,
             host_version=self.product.version if host_version is None else host_version,
             command=self.command(cwd),
             config_home=None if config_home is None else os.fspath(config_home),
             trusted=trust,
             probe=probe,
+            extensions=self.open_hooks(roots) if extensions else None,
         )
 
     def load(
@@ -138,6 +206,26 @@ class Host:
         from .trust.desk import TrustDesk
 
         return TrustDesk(self)
+
+    @property
+    def settings(self) -> Settings:
+        """Configuration: values with the layer they came from, changes, switches (spec 40, Config activation)."""
+        from .activation.settings import Settings
+
+        return Settings(self)
+
+    def config(self, roots: Roots) -> Config:
+        """Every configuration layer as it lies under *roots* now, and what the user switched off there."""
+        from .activation.config import read_config
+
+        env = os.environ if self._env is None else self._env
+        return read_config(self.files, self.product, roots, env=env, overrides=self._overrides)
+
+    def activation(self, composition: Composition) -> Activation:
+        """What of *composition* is on: the one resolver for states, hooks and values."""
+        from .activation.state import Activation
+
+        return Activation(composition.registry, self.config(composition.roots))
 
     def silenced(self, registry: Registry, point: str) -> tuple[BlockedGate, ...]:
         """The gates that a skipped capability declares at *point* and that are therefore not in force."""

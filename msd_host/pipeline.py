@@ -51,7 +51,10 @@ FIRST_PARTY_STAGES: tuple[object, ...] = (
 C = TypeVar("C", bound=Cohort)
 
 #: The place of the downstream stages: takes the coherent set, gives a subset of it with vetoes as skips.
-Review = Callable[[Coherent, LoadContext], Reviewed]
+Review = Callable[[Coherent, LoadContext], "tuple[Reviewed, tuple[StageTrace, ...]]"]
+
+#: Told what happens: an event kind and its data. Must not raise.
+Notify = Callable[..., None]
 
 _TRIALS = 64  # builds the search for a culprit may cost
 
@@ -90,7 +93,8 @@ class SealedStages:
 class Line:
     """The state of one load: what stands so far (`reached`), who was seen at all, and the trace."""
 
-    def __init__(self, stages: SealedStages, context: LoadContext) -> None:
+    def __init__(self, stages: SealedStages, context: LoadContext, notify: Notify | None = None) -> None:
+        self.notify = notify
         self.stages = stages
         self.context = context
         self.at = "seal"
@@ -102,6 +106,8 @@ class Line:
         """Run one stage and hold it to the law of narrowing."""
         self.at = stage
         before = values.get("cohort")
+        if self.notify is not None:
+            self.notify("stage-started", stage=stage)
         started = perf_counter()
         after = self.stages.call(stage, context=self.context, **values)
         if not isinstance(after, into):
@@ -114,15 +120,24 @@ class Line:
 
     def _note(self, stage: str, after: Cohort, before: int | None, started: float) -> None:
         kept = len(after.candidates)
-        dropped = 0 if before is None else before - kept
-        self.trace.append(StageTrace(stage, kept, dropped, (perf_counter() - started) * 1000))
+        self.note(stage, kept, 0 if before is None else before - kept, perf_counter() - started)
+
+    def note(self, stage: str, kept: int, dropped: int, seconds: float) -> None:
+        """One line of the trace, told to whoever listens."""
+        self.trace.append(StageTrace(stage, kept, dropped, seconds * 1000))
+        if self.notify is not None:
+            self.notify("stage-finished", stage=stage, kept=kept, dropped=dropped, seconds=round(seconds, 6))
 
 
 def run(
-    stages: SealedStages, sources: Sources, context: LoadContext, review: Review | None = None
+    stages: SealedStages,
+    sources: Sources,
+    context: LoadContext,
+    review: Review | None = None,
+    notify: Notify | None = None,
 ) -> tuple[Registry, Line]:
     """The registry of one load and the way it came about. Never raises for anything an overlay did."""
-    line = Line(stages, context)
+    line = Line(stages, context, notify)
     attempt: Accepted | BuildFailure
     try:
         stages.verify()
@@ -132,8 +147,11 @@ def run(
         consented = line.step("consent", Consented, cohort=deduped)
         coherent = _settle(line, consented)
         if review is not None:
-            reviewed = review(coherent, context)
+            line.at = "review"
+            reviewed, traces = review(coherent, context)
             check_narrower(coherent, reviewed, "review")
+            for trace in traces:
+                line.note(trace.stage, trace.kept, trace.dropped, trace.ms / 1000)
             coherent = line.step("cross_validation", Coherent, cohort=reviewed)
         attempt = _build(line, coherent)
     except (Exception, RecursionError) as error:
@@ -173,8 +191,7 @@ def _build(line: Line, coherent: Coherent) -> Accepted | BuildFailure:
         registry = line.stages.call("build", cohort=coherent, context=line.context)
     except (Exception, RecursionError) as error:
         return BuildFailure("build", f"{type(error).__name__}: {clean(error)}", coherent, _culprits(line, coherent))
-    kept = len(coherent.candidates)
-    line.trace.append(StageTrace("build", kept, 0, (perf_counter() - started) * 1000))
+    line.note("build", len(coherent.candidates), 0, perf_counter() - started)
     return Accepted(registry, coherent)
 
 

@@ -112,6 +112,11 @@ class Product:
         return f"{self.name.upper().replace('-', '_')}_HOME"
 
     @property
+    def plugins_variable(self) -> str:
+        """The environment variable that switches extensions off or names those to load."""
+        return f"{self.name.upper().replace('-', '_')}_PLUGINS"
+
+    @property
     def ledger_name(self) -> str:
         return f".{self.name}-capabilities.json"
 

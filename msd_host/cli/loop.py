@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..activation.config import read_config
-from ..activation.state import Activation
 from ..loop.render import envelope
 from ..loop.resolve import check_point, resolve
 from .session import Parser, Session
@@ -48,13 +46,16 @@ def render_hooks(session: Session, words: list[str]) -> int:
     given = parser.parse_args(words)
     check_point(given.point, session.product.contract.points)
     composition = session.composition
-    config = read_config(session.host.files, session.product, composition.roots)
-    state = resolve(composition.registry, given.point, Activation(composition.registry, config))
+    state = resolve(composition.registry, given.point, session.host.activation(composition))
     answer = envelope(state)
-    broken = [{"kind": "config", "code": "config", "message": p} for p in config.problems]
-    if broken:
-        answer["warnings"] = [*broken, *answer.get("warnings", [])]
-    for warning in answer.get("warnings", []):
+    if composition.extensions is not None:
+        composition.extensions.emit(
+            "hooks-rendered", point=given.point, hooks=len(state.hooks), warnings=len(state.warnings)
+        )
+    advisories = [{"kind": "extension", "code": "extension", "message": a} for a in composition.advisories]
+    if advisories:
+        answer["warnings"] = [*answer.get("warnings", []), *advisories]
+    for warning in (w for w in answer.get("warnings", []) if w["kind"] != "extension"):  # `finish` tells those
         session.out.warn(f"{session.product.command}: warning: {warning['message']}")
     if given.active_cap is not None:
         session.out.line("true" if any(h.cap_id == given.active_cap for h in state.hooks) else "false")

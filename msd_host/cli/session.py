@@ -41,7 +41,7 @@ class Session:
         self.product = product
         self.options = options
         self.out = Output(no_color=options.no_color, quiet=options.quiet)
-        self.host = Host(product, home=options.home, discover_extensions=not options.no_plugins)
+        self.host = Host(product, home=options.home, plugins_off=options.no_plugins)
         self._composition: Composition | None = None
 
     @property
@@ -64,11 +64,15 @@ class Session:
             self._composition = self.host.compose(self.cwd, trust=self.trusted())
         return self._composition
 
+    def bare_composition(self) -> Composition:
+        """A composition that imports no extension: for the verbs that must work with any of them broken."""
+        return self.host.compose(self.cwd, trust=self.trusted(), extensions=False)
+
     def ask(self, question: str) -> bool:
         """A question whose default is no; only y and yes, in any case, mean yes."""
-        sys.stderr.write(f"{question} [y/N] ")
-        sys.stderr.flush()
         try:
+            sys.stderr.write(f"{question} [y/N] ")
+            sys.stderr.flush()
             answer = sys.stdin.readline()
         except KeyboardInterrupt:
             sys.stderr.write("\n")

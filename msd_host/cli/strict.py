@@ -40,6 +40,8 @@ def required(session: Session) -> tuple[str, ...]:
 
 def finish(session: Session, code: int = 0) -> int:
     """*code*, or 8 when something required is not there, or anything is skipped under --strict."""
+    for advisory in session.composition.advisories:
+        session.out.warn(f"{session.product.command}: warning: {advisory}")
     if code != 0:
         return code
     registry = session.composition.registry

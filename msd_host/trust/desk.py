@@ -90,7 +90,7 @@ class TrustDesk:
 
     def status(self, cwd: str | os.PathLike[str] | None = None) -> tuple[TrustState, ...]:
         """One state per capability: first-party, then each overlay seen from *cwd*."""
-        return self.states(self._host.compose(cwd))
+        return self.states(self._host.compose(cwd, extensions=False))
 
     def states(self, composition: Composition) -> tuple[TrustState, ...]:
         """The states within one composition, so that a caller that has one needs no second."""
@@ -137,7 +137,7 @@ class TrustDesk:
 
     def show(self, id: str, cwd: str | os.PathLike[str] | None = None) -> Sighting:
         """The overlay *id* as it lies there now. Raises `NotFound` where there is none."""
-        composition = self._host.compose(cwd)
+        composition = self._host.compose(cwd, extensions=False)
         found = [c for c in composition.seen if c.id == id and not c.claims_nothing]
         project = [c for c in found if c.scope is Scope.PROJECT]
         if not found:
@@ -285,6 +285,7 @@ class TrustDesk:
             how=how,
         )
         store.grant(grant)
+        self._host.tell("consent-granted", id=grant.id, project=grant.root, content_hash=grant.content_hash, how=how)
         return grant
 
     def lift_denial(self, project: str | os.PathLike[str], id: str, *, scope: Scope = Scope.PROJECT) -> bool:
@@ -298,10 +299,15 @@ class TrustDesk:
         """
         root = self._place_of_decision(project, id, scope)
         self._store(project).deny(root, id, scope=scope.label, host_version=self._host.product.version, how=how)
+        self._host.tell("consent-denied", id=id, project=root, scope=scope.label)
 
     def revoke(self, project: str | os.PathLike[str], id: str) -> int:
         """Take back every grant for *id*; how many there were. The overlay is inert from the next load on."""
-        return self._store(project).revoke(self._place_of_decision(project, id, Scope.PROJECT), id)
+        root = self._place_of_decision(project, id, Scope.PROJECT)
+        count = self._store(project).revoke(root, id)
+        if count:
+            self._host.tell("consent-revoked", id=id, project=root, count=count)
+        return count
 
     def _place_of_decision(self, project: str | os.PathLike[str], id: str, scope: Scope) -> str:
         if not is_valid_id(id):

@@ -111,14 +111,14 @@ def vetoes(draw: st.DrawFn) -> tuple[list[Candidate], frozenset[str]]:
 
 
 def veto_of(names: frozenset[str]) -> Any:
-    def review(cohort: Coherent, context: Any) -> Reviewed:
+    def review(cohort: Coherent, context: Any) -> tuple[Reviewed, tuple[()]]:
         kept = tuple(c for c in cohort.candidates if c.id not in names)
         said = tuple(
             Skip(c.id, c.scope, c.where, "review", SkipCode.VETOED, "no", by="t:e", gates=c.gates, sighting=c.key)
             for c in cohort.candidates
             if c.id in names
         )
-        return Reviewed(kept, cohort.skips + said, cohort.sightings, cohort.diagnostics)
+        return Reviewed(kept, cohort.skips + said, cohort.sightings, cohort.diagnostics), ()
 
     return review
 

@@ -1,0 +1,1 @@
+"""Downstream packages: found, vetted, and heard through adapters of the host's own (spec 50)."""

@@ -1,0 +1,58 @@
+"""Which installed extensions may run: the user's word only, never a repository's (spec 50, Controls)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from ..model.frozen import EMPTY
+
+__all__ = ["Controls", "controls_from"]
+
+
+@frozen
+class Controls:
+    """`off` loads none; `only` (None: no such list) and `deny` hold names; `required` must be there and work."""
+
+    off: bool = False
+    only: tuple[str, ...] | None = None
+    deny: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def allows(self, names: Iterable[str]) -> bool:
+        """Whether an extension known by *names* may be imported. Denial wins; an empty list of allowed ones means none."""
+        known = {n.casefold() for n in names}
+        if self.off or known & {d.casefold() for d in self.deny}:
+            return False
+        return self.only is None or bool(known & {o.casefold() for o in self.only})
+
+
+def controls_from(user: Mapping[str, Any], variable: str, *, off: bool = False) -> Controls:
+    """From the user's configuration, the plugins variable of the process, and `--no-plugins`."""
+    section = user.get("plugins", EMPTY)
+    problems: list[str] = []
+    if not isinstance(section, Mapping):
+        section, problems = EMPTY, ["plugins in the user's configuration is not an object; it is ignored"]
+    lists = {name: _names(section, name, problems) for name in ("allow", "deny", "required")}
+    only = lists["allow"]
+    named = variable.strip()
+    if named.casefold() == "off":
+        off = True
+    elif named:
+        wanted = tuple(n.strip() for n in named.split(",") if n.strip())
+        only = wanted if only is None else tuple(n for n in wanted if n.casefold() in {o.casefold() for o in only})
+    # a list that cannot be read allows nobody: a typing error must not switch a control off
+    return Controls(off, only, lists["deny"] or (), lists["required"] or (), tuple(problems))
+
+
+def _names(section: Mapping[str, Any], name: str, problems: list[str]) -> tuple[str, ...] | None:
+    value = section.get(name)
+    if value is None:
+        return None
+    if isinstance(value, tuple) and all(isinstance(v, str) for v in value):
+        return value
+    problems.append(f"plugins.{name} in the user's configuration is not a list of names; it counts as empty")
+    return ()
