@@ -347,3 +347,36 @@ def test_unreadable_for_somebody_without_rights(world: World) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     expected = [("shut-file", "manifest-unreadable"), ("shut-folder", "manifest-unreadable")]
     assert done.stdout.strip() == f"['open'] {expected}", done.stderr
+
+
+GATES = '"gates": [{"point": "ship:pre", "check": {"point": "plan:pre", "query": "q"}}, {"point": "nowhere"}]'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 2, ' + GATES + "}",
+        '{"n": NaN, ' + GATES + "}",
+        '{"deep": ' + "[" * 5000 + "]" * 5000 + ", " + GATES + "}",
+        '{"s": "\\ud800", ' + GATES + "}",
+        "{" + GATES + ', "cut": "off',
+        "{" + GATES + ", trailing rubbish",
+        '{"fake": "\\"gates\\": [{\\"point\\": \\"verify:pre\\"}]", "n": 1e999, ' + GATES + "}",
+        "{" + GATES + ', "gates": []}',
+    ],
+    ids=["twice", "nan", "deep", "surrogate", "cut", "rubbish", "quoted", "repeated"],
+)
+@pytest.mark.parametrize("scope", ["global", "project"])
+def test_the_gates_of_a_manifest_that_is_no_json_stay_loud(world: World, text: str, scope: str) -> None:
+    folder = world.global_folder("acme") if scope == "global" else world.project_folder("acme")
+    world.plant(folder, text)
+    skip = world.skips()["acme"]
+    assert skip.code.value == ("manifest-invalid" if scope == "global" else "unconsented")
+    assert skip.gates == ("ship:pre",)
+
+
+def test_a_file_where_the_capability_folder_should_be_is_an_empty_root(world: World) -> None:
+    (world.home / ".msd").mkdir()
+    (world.home / ".msd" / "capabilities").write_text("")
+    world.add_project("acme")
+    assert world.codes() == {"acme": "unconsented"}

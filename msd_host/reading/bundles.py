@@ -29,6 +29,7 @@ from .fragments import FragmentReader, bundle_reader, inline_fragments
 from .jsontext import JsonFault, decode
 from .ledger import read_ledger
 from .roots import Canonical, Roots
+from .salvage import points_in_text
 
 __all__ = ["MANIFEST", "Probe", "Sources", "decode_bundle", "find_candidates", "snapshot_reader"]
 
@@ -144,6 +145,8 @@ class _Scan:
             return list(self._missing(frozenset()))
         try:
             fd = self.files.open_folder(self.path, follow=True)
+        except NotADirectoryError:  # whatever stands there, no bundle can lie in it
+            return list(self._missing(frozenset()))
         except OSError as error:
             return [self._about_root(SkipCode.MANIFEST_UNREADABLE, fault_of(error, "the capability folder").message)]
         try:
@@ -236,11 +239,16 @@ class _Scan:
         return self.gates_in(lambda: read_at(self.files, MANIFEST, self.limits.manifest_bytes, dir_fd=fd))
 
     def gates_in(self, manifest: Callable[[], bytes]) -> tuple[str, ...]:
+        """The gate points a manifest declares, whatever else is wrong with it: a skipped gate is never silent."""
+        points = self.sources.product.contract.points
         try:
-            raw = decode(manifest(), self.limits)
-        except (ReadFault, JsonFault):
+            data = manifest()
+        except ReadFault:
             return ()
-        return salvage_points(raw, self.sources.product.contract.points)
+        try:
+            return salvage_points(decode(data, self.limits), points)
+        except JsonFault:
+            return points_in_text(data, points)
 
     def _decisions(self, id: str) -> Decisions:
         if self.subject is None or not is_valid_id(id):
@@ -315,7 +323,7 @@ class _Bundle:
         decoded, faults = decode_bundle(manifest, fragments, seen.id, scan.sources.codec)
         capability = decoded.capability
         points = scan.sources.product.contract.points
-        gates = salvage_points(capability.raw if capability else decoded.raw, points)
+        gates = salvage_points(capability.raw, points) if capability else scan.gates_in(manifest)
         return Candidate(  # written out: `evolve` costs as much as reading a file
             seen.id,
             seen.scope,

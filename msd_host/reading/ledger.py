@@ -27,8 +27,8 @@ class LedgerView:
     problem: str | None = None
 
     def pending(self, id: str) -> bool:
-        """Whether an install or update of *id* is in flight."""
-        return bool(self.entries.get(id, EMPTY).get("_pending"))
+        """Whether an install or update of *id* is in flight: any mark but null, false, 0 and the empty string."""
+        return self.entries.get(id, EMPTY).get("_pending") not in (None, False, 0, "")
 
     def committed(self, id: str) -> bool:
         """Whether *id* has a whole, committed entry; only then may its command modules be loaded."""
@@ -54,6 +54,14 @@ def _is_whole(id: str, entry: FrozenDict[str, Any]) -> bool:
         entry.get("id") == id
         and all(isinstance(entry.get(name), str) for name in ("version", "source", "integrity"))
         and all(isinstance(entry.get(name), tuple) for name in ("files", "sharedEdits"))
+        and all(isinstance(file, str) and file for file in entry["files"])
+        and all(_is_shared_edit(edit) for edit in entry["sharedEdits"])
+    )
+
+
+def _is_shared_edit(edit: object) -> bool:
+    return isinstance(edit, FrozenDict) and all(
+        isinstance(edit.get(name), str) and edit[name] for name in ("file", "marker")
     )
 
 
