@@ -119,14 +119,18 @@ class Host:
     def _gather(self, roots: Roots) -> OpenHooks | None:
         from .extending.gathering import gather
 
-        env = os.environ if self._env is None else self._env
-        gathered = gather(self.product, self.files, roots, env, off=self._plugins_off)
+        gathered = gather(self.product, self.files, roots, self.env, off=self._plugins_off)
         admitted = [s.admitted for s in gathered.states if s.admitted is not None]
         if not (admitted or gathered.warnings or gathered.missing):
             return None
         from .extending.manager import OpenHooks
 
         return OpenHooks(admitted, gathered.warnings, gathered.missing)
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The environment this host looks things up in."""
+        return os.environ if self._env is None else self._env
 
     @property
     def baseline(self) -> Registry:
@@ -248,9 +252,8 @@ class Host:
     def _default_home(self) -> str:
         from .reading.roots import os_home
 
-        env = os.environ if self._env is None else self._env
-        named = env.get(self.product.home_variable, "")
-        return os.path.abspath(named if os.path.isabs(named) else os_home(env))
+        named = self.env.get(self.product.home_variable, "")
+        return os.path.abspath(named if os.path.isabs(named) else os_home(self.env))
 
 
 def _cwd(cwd: str | os.PathLike[str] | None) -> str:

@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from msd_host import MSD, FirstParty, Host, Product, Registry, Skip
+from msd_host import MSD, FirstParty, Product, testing
 from msd_host.product import CentralSchema
+from msd_host.testing import sample_manifest as manifest
 
-
-def manifest(id: str, **fields: Any) -> dict[str, Any]:
-    """The smallest valid feature manifest with *fields* put over it."""
-    base: dict[str, Any] = {
-        "id": id,
-        "role": "feature",
-        "version": "1.0.0",
-        "title": f"Title of {id}",
-        "description": f"About {id}",
-        "tier": "full",
-        "requires": [],
-        "engines": {"msd": ">=1.0.0"},
-        "runtimeCompat": {"supported": ["*"], "unsupported": []},
-        "skills": [],
-        "agents": [],
-        "config": {},
-        "steps": [],
-        "contributions": [],
-        "gates": [],
-    }
-    return {**base, **copy.deepcopy(fields)}
+__all__ = ["World", "bare_product", "boolean", "contribution", "gate", "is_root", "ledger", "manifest", "step"]
 
 
 def gate(point: str = "ship:pre", **fields: Any) -> dict[str, Any]:
@@ -60,57 +39,11 @@ def bare_product(**fields: Any) -> Product:
     return attrs.evolve(MSD, first_party=empty, central_schema=CentralSchema(lambda: (frozenset(), ())), **fields)
 
 
-class World:
-    """A home, a project with a marker, and a host over them."""
+class World(testing.World):
+    """A world without first-party capabilities, unless a test asks for a product of its own."""
 
     def __init__(self, root: Path, product: Product | None = None, **host_fields: Any) -> None:
-        self.root = root.resolve()
-        self.home = self.root / "home"
-        self.project = self.root / "project"
-        self.home.mkdir(parents=True, exist_ok=True)
-        (self.project / ".planning").mkdir(parents=True, exist_ok=True)
-        self.host = Host(product or bare_product(), home=self.home, discover_extensions=False, **host_fields)
-
-    def global_folder(self, id: str) -> Path:
-        return self.home / ".msd" / "capabilities" / id
-
-    def project_folder(self, id: str) -> Path:
-        return self.project / ".msd" / "capabilities" / id
-
-    def plant(self, folder: Path, document: object, files: Mapping[str, str] | None = None) -> Path:
-        """Write a bundle; *document* is a manifest, or text to take its place byte for byte."""
-        folder.mkdir(parents=True, exist_ok=True)
-        text = document if isinstance(document, str) else json.dumps(document, indent=2)
-        (folder / "capability.json").write_text(text, encoding="utf-8")
-        for name, content in (files or {}).items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content, encoding="utf-8")
-        return folder
-
-    def add_global(self, id: str, files: Mapping[str, str] | None = None, **fields: Any) -> Path:
-        return self.plant(self.global_folder(id), manifest(id, **fields), files)
-
-    def add_project(self, id: str, files: Mapping[str, str] | None = None, **fields: Any) -> Path:
-        return self.plant(self.project_folder(id), manifest(id, **fields), files)
-
-    def grant(self, id: str) -> None:
-        self.host.trust.grant(self.project, id)
-
-    def load(self, **fields: Any) -> Registry:
-        return self.host.load(cwd=self.project, **fields)
-
-    def skips(self, **fields: Any) -> dict[str, Skip]:
-        """Skips by id of one load."""
-        overlay = self.load(**fields).overlay
-        return {} if overlay is None else {s.id: s for s in overlay.warnings}
-
-    def codes(self, **fields: Any) -> dict[str, str]:
-        return {id: skip.code.value for id, skip in self.skips(**fields).items()}
-
-    def accepted(self, **fields: Any) -> set[str]:
-        overlay = self.load(**fields).overlay
-        return set() if overlay is None else set(overlay.accepted)
+        super().__init__(root, product or bare_product(), **host_fields)
 
 
 def ledger(scope_root: Path, **entries: Any) -> None:

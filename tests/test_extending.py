@@ -506,3 +506,62 @@ class TestInstalled:
         found, _ = scan("msd_host", None, [str(installed.folder), str(other.folder), str(installed.folder)])
         assert [f.name for f in found] == ["org-policy:main"]
         assert found[0].where.startswith(str(installed.folder))
+
+
+class TestVerbs:
+    def test_list_shows_what_is_installed_and_imports_nothing(self, world: World, installed: Installed) -> None:
+        installed.add("org-policy", MARK + VETO)
+        installed.add("broken", MARK + "raise ValueError")
+        egg = installed.folder / "old_style.egg-info"
+        egg.mkdir()
+        (egg / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: old-style\nVersion: 2.0\n")
+        (egg / "entry_points.txt").write_text("[msd_host]\nmain = old_style\n")
+        done = installed.run(world, "plugins", "list", "--json")
+        rows = {r["name"]: r["state"] for r in done.json()}
+        assert rows == {"org-policy:main": "on", "broken:main": "on", "old-style:main": "missed"}
+        assert not list(installed.folder.glob("*.imported"))
+
+    def test_disable_and_enable_by_any_name(self, world: World, installed: Installed) -> None:
+        installed.add("org-policy", MARK + VETO)
+        for name in ("org-policy", "main", "ORG-POLICY:MAIN"):
+            assert installed.run(world, "plugins", "disable", name).code == 0
+            rows = {r["id"]: r for r in installed.run(world, "capability", "list", "--json").json()}
+            assert rows["aa"]["state"] == "active"
+            assert not list(installed.folder.glob("*.imported"))
+            assert installed.run(world, "plugins", "enable", name).code == 0
+            assert installed.run(world, "plugins", "list", "--json").json()[0]["state"] == "on"
+
+    def test_an_ambiguous_name_is_an_error_and_an_unknown_one_too(self, world: World, installed: Installed) -> None:
+        installed.add("one", VETO)
+        installed.add("two", VETO)
+        done = installed.run(world, "plugins", "disable", "main")
+        assert done.code == 2 and "one:main, two:main" in done.err
+        done = installed.run(world, "plugins", "enable", "onee")
+        assert done.code == 5 and '"one"' in done.err
+
+    @pytest.mark.parametrize(
+        ("code", "ok", "words"),
+        [
+            (VETO, True, "msd_review"),
+            ("import os; os._exit(3)", False, "ended with exit 3"),
+            ("raise SystemExit", False, "SystemExit"),
+            ("print('noise'); x = 1", False, "implements no hook"),
+        ],
+    )
+    def test_check_looks_in_a_child_process(
+        self, world: World, installed: Installed, code: str, ok: bool, words: str
+    ) -> None:
+        installed.add("tried", code)
+        done = installed.run(world, "plugins", "check", "--json")
+        (row,) = done.json()
+        assert row["ok"] is ok and words in (row["reason"] + " ".join(row["hooks"]))
+        assert done.code == (0 if ok else 3)
+
+    def test_a_damaged_configuration_is_left_alone(self, world: World, installed: Installed) -> None:
+        installed.add("org-policy", VETO)
+        (world.home / ".msd").mkdir(exist_ok=True, mode=0o700)
+        path = world.home / ".msd" / "config.json"
+        for text in ("{ damaged", '{"plugins": {"deny": "x"}}', '{"plugins": []}'):
+            path.write_text(text)
+            assert installed.run(world, "plugins", "disable", "org-policy").code == 7
+            assert path.read_text() == text

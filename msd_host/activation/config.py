@@ -1,8 +1,9 @@
 """Configuration layers and what a key is worth (spec 40, Config activation).
 
-Layers, strongest first: project, user, declared default. A value of the wrong type is reported and the
-default applies. For the keys of an overlay's gates an explicit user value wins over the project's: a
-repository cannot switch off a control its user switched on.
+Layers, strongest first: what the embedding process overrides, the workstream's file, the project's, the
+user's, the declared default. A value that does not fit is reported and counts as absent. For the keys of an
+overlay's gates an explicit user value wins over the project's and the workstream's: a repository cannot
+switch off a control its user switched on.
 """
 
 from __future__ import annotations
@@ -12,42 +13,86 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
+from ..errors import UsageError
 from ..limits import Limits
-from ..model.frozen import EMPTY, FrozenDict
+from ..model.frozen import EMPTY, FrozenDict, freeze
 from ..product import Product
 from ..reading.files import Files, ReadFault, read_path
 from ..reading.jsontext import JsonFault, decode
 from ..reading.roots import Roots
 from ..text import clean, quoted
+from .switches import Switches, read_switches
 
-__all__ = ["Config", "Layer", "Setting", "is_truthy", "lookup", "read_config", "read_layer", "user_config_path"]
+__all__ = [
+    "DEFAULT",
+    "OVERRIDE",
+    "PROJECT",
+    "REPOSITORY",
+    "USER",
+    "WORKSTREAM",
+    "Config",
+    "Layer",
+    "Said",
+    "Setting",
+    "fits",
+    "is_truthy",
+    "is_users_alone",
+    "overrides_of",
+    "read_config",
+    "read_layer",
+    "user_config_path",
+]
+
+OVERRIDE, WORKSTREAM, PROJECT, USER, DEFAULT = "override", "workstream", "project", "user", "default"
+#: Layers that a repository can write.
+REPOSITORY = frozenset([WORKSTREAM, PROJECT])
+#: The central key that names the workstream when the environment does not.
+WORKSTREAM_KEY = "workflow.workstream"
+#: Whatever begins like this decides what the host itself loads or demands; a repository has no say in it (spec 10, 50).
+_USERS_ALONE = ("capabilities.", "plugins.")
 
 _ABSENT: Any = object()
-PROJECT, USER, DEFAULT = "project", "user", "default"
 
 
 @frozen(unsafe_hash=False)
 class Layer:
-    """One configuration file. `problem` is set when it is there and cannot be used; it then says nothing."""
+    """One source of values. `problem` is set when it is there and cannot be used; it then says nothing."""
 
     name: str
-    path: str
+    path: str = ""
     values: FrozenDict[str, Any] = EMPTY
+    problem: str | None = None
+    there: bool = False
+
+
+@frozen
+class Said:
+    """What one layer says of one key. With a `problem` its `value` does not count."""
+
+    layer: str
+    path: str
+    present: bool = False
+    value: Any = None
     problem: str | None = None
 
 
 @frozen
 class Setting:
-    """What a key is worth: the value, the layer it came from, and what was wrong on the way."""
+    """What a key is worth: the value, the layer it came from, and what every layer said, strongest first."""
 
     key: str
     value: Any
     layer: str
-    problems: tuple[str, ...] = ()
-    project_value: Any = None
-    user_value: Any = None
+    said: tuple[Said, ...] = field(default=(), repr=False)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One sentence per layer whose value does not count."""
+        return tuple(
+            f"{quoted(self.key)} in {clean(s.path)} {s.problem}; it is ignored" for s in self.said if s.problem
+        )
 
 
 def is_truthy(value: Any) -> bool:
@@ -55,14 +100,9 @@ def is_truthy(value: Any) -> bool:
     return not (value is None or value is False or value == "" or (value == 0 and not isinstance(value, bool)))
 
 
-def lookup(values: Mapping[str, Any], key: str) -> Any:
-    """The value at dotted *key* of nested objects, or `_ABSENT`."""
-    at: Any = values
-    for segment in key.split("."):
-        if not isinstance(at, Mapping) or segment not in at:
-            return _ABSENT
-        at = at[segment]
-    return at
+def is_users_alone(key: str) -> bool:
+    """Whether only the user's own configuration counts for *key*."""
+    return key.startswith(_USERS_ALONE)
 
 
 def fits(value: Any, declared: Mapping[str, Any]) -> bool:
@@ -75,65 +115,142 @@ def fits(value: Any, declared: Mapping[str, Any]) -> bool:
     return isinstance(value, str) and (kind != "enum" or value in declared.get("values", ()))
 
 
+def _said(layer: Layer, key: str, declared: Mapping[str, Any] | None) -> Said:
+    at: Any = layer.values
+    for segment in key.split("."):
+        if not isinstance(at, Mapping):
+            return Said(layer.name, layer.path, problem="is not reached: what lies on its path is not an object")
+        at = at.get(segment, _ABSENT)
+        if at is _ABSENT:
+            flat = "." in key and key in layer.values
+            problem = "is written as one name with dots instead of nested objects" if flat else None
+            return Said(layer.name, layer.path, problem=problem)
+    problem = None
+    if declared is not None and not fits(at, declared):
+        problem = f"is not {_wanted(declared)}"
+    elif layer.name in REPOSITORY and is_users_alone(key):
+        problem = "does not count there: only the user's own configuration decides it"
+    return Said(layer.name, layer.path, True, at, problem)
+
+
+def _wanted(declared: Mapping[str, Any]) -> str:
+    kind = declared["type"]
+    return f"one of {', '.join(clean(v, 40) for v in declared['values'])}" if kind == "enum" else f"a {kind}"
+
+
 def read_layer(files: Files, name: str, path: str, limits: Limits) -> Layer:
     """The configuration file at *path*; absent is empty, damage is reported and says nothing."""
     try:
         document = decode(read_path(files, path, limits.config_bytes, os.path.basename(path)), limits)
     except ReadFault as fault:
-        return Layer(name, path, problem=None if fault.kind == "missing" else fault.message)
+        missing = fault.kind == "missing"
+        return Layer(name, path, problem=None if missing else fault.message, there=not missing)
     except JsonFault as fault:
-        return Layer(name, path, problem=f"is not valid JSON: {fault}")
+        return Layer(name, path, problem=f"is not valid JSON: {fault}", there=True)
     if not isinstance(document, FrozenDict):
-        return Layer(name, path, problem="does not hold an object")
-    return Layer(name, path, document)
+        return Layer(name, path, problem="does not hold an object", there=True)
+    return Layer(name, path, document, there=True)
 
 
 @frozen(unsafe_hash=False)
 class Config:
-    """The layers of one project and one home."""
+    """The layers of one project and one home, strongest first, and what the user switched off there."""
 
-    project: Layer
-    user: Layer
+    layers: tuple[Layer, ...] = ()
+    switches: Switches = Switches()
+    notes: tuple[str, ...] = ()
+
+    def layer(self, name: str) -> Layer:
+        """The layer called *name*, empty where there is none."""
+        return next((layer for layer in self.layers if layer.name == name), Layer(name))
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """One sentence per layer that cannot be read."""
-        layers = (self.project, self.user)
-        return tuple(f"{layer.path}: {clean(layer.problem)}; defaults apply" for layer in layers if layer.problem)
+        """One sentence per layer that cannot be read, and what else is wrong with the whole."""
+        broken = [f"{clean(x.path, 400)}: {clean(x.problem)}; it says nothing" for x in self.layers if x.problem]
+        if self.switches.problem is not None:
+            broken.append(self.switches.problem)
+        return (*broken, *self.notes)
 
-    def setting(self, key: str, declared: Mapping[str, Any] | None, *, user_first: bool = False) -> Setting:
-        """What *key* is worth under its slice *declared* (None: a key nobody declares)."""
-        layers = (self.user, self.project) if user_first else (self.project, self.user)
-        problems: list[str] = []
-        seen = {layer.name: lookup(layer.values, key) for layer in layers}
-        for layer in layers:
-            value = seen[layer.name]
-            if value is _ABSENT:
-                continue
-            if declared is None or fits(value, declared):
-                return Setting(key, value, layer.name, tuple(problems), *self._both(seen))
-            wanted = declared["type"] if declared else "?"
-            problems.append(f"{quoted(key)} in {layer.path} is not a {wanted}; it is ignored")
-        default = declared["default"] if declared is not None else None
-        return Setting(key, default, DEFAULT, tuple(problems), *self._both(seen))
-
-    @staticmethod
-    def _both(seen: Mapping[str, Any]) -> tuple[Any, Any]:
-        project, user = seen[PROJECT], seen[USER]
-        return (None if project is _ABSENT else project, None if user is _ABSENT else user)
+    def setting(
+        self,
+        key: str,
+        declared: Mapping[str, Any] | None,
+        *,
+        user_first: bool = False,
+        without: frozenset[str] = frozenset(),
+    ) -> Setting:
+        """What *key* is worth under its slice *declared* (None: a key without a slice), the layers *without* left out."""
+        layers = [layer for layer in self.layers if layer.name not in without]
+        if user_first:
+            layers.sort(key=lambda layer: layer.name in REPOSITORY)  # stable: everything else stays in order
+        said = tuple(_said(layer, key, declared) for layer in layers)
+        for one in said:
+            if one.present and one.problem is None:
+                return Setting(key, one.value, one.layer, said)
+        return Setting(key, declared["default"] if declared is not None else None, DEFAULT, said)
 
 
-def read_config(files: Files, product: Product, roots: Roots) -> Config:
-    """Both layers. Without a served project there is no project layer, and no user layer in a home that lies
-    on the project's ground: what a repository can write is never the user's word.
+def overrides_of(given: Mapping[Any, Any] | None) -> FrozenDict[str, Any]:
+    """Dotted keys to values as one nested object. Raises `UsageError` where one key lies on another's path."""
+    made: dict[str, Any] = {}
+    for key, value in (given or {}).items():
+        if not isinstance(key, str) or not all(key.split(".")):
+            raise UsageError(f"{quoted(key)} is not a configuration key")
+        *parents, last = key.split(".")
+        at = made
+        for segment in parents:
+            at = at.setdefault(segment, {})
+            if not isinstance(at, dict):
+                raise UsageError(f"the override {quoted(key)} lies on another's path")
+        if last in at or isinstance(value, Mapping):
+            raise UsageError(f"the override {quoted(key)} must be one plain value and the only one on its path")
+        at[last] = value
+    return freeze(made)  # type: ignore[no-any-return]
+
+
+def read_config(
+    files: Files,
+    product: Product,
+    roots: Roots,
+    *,
+    env: Mapping[str, str] = EMPTY,
+    overrides: FrozenDict[str, Any] = EMPTY,
+) -> Config:
+    """Every layer. Without a served project there are no project layers, and neither user layer nor switches in
+    a home that lies on the project's ground: what a repository can write is never the user's word.
     """
     project, user = roots.served_path, user_config_path(product, roots)
-    return Config(
-        read_layer(files, PROJECT, os.path.join(project, product.project_config), product.limits)
-        if project
-        else Layer(PROJECT, ""),
-        read_layer(files, USER, user, product.limits) if user else Layer(USER, ""),
-    )
+    above = Layer(OVERRIDE, "the calling process", overrides, there=bool(overrides))
+    below = [read_layer(files, USER, user, product.limits)] if user else []
+    if project is not None:
+        path = os.path.join(project, product.project_config)
+        below.insert(0, read_layer(files, PROJECT, path, product.limits))
+    name, note = _workstream(product, env, Config((above, *below)))
+    if project is not None and name:
+        folder, file = os.path.split(os.path.join(project, product.project_config))
+        path = os.path.join(folder, "workstreams", name, file)
+        below.insert(0, read_layer(files, WORKSTREAM, path, product.limits))
+    return Config((above, *below), read_switches(files, product, roots), (note,) if note else ())
+
+
+def _workstream(product: Product, env: Mapping[str, str], config: Config) -> tuple[str, str | None]:
+    """(the name of the workstream or nothing, what is wrong with the one that was named)."""
+    variable = f"{product.name.upper().replace('-', '_')}_WORKSTREAM"
+    given: Any = env.get(variable, "")
+    source = variable
+    if given == "":
+        setting = config.setting(WORKSTREAM_KEY, None)
+        given, source = setting.value, f"{WORKSTREAM_KEY} ({setting.layer})"
+    if not given:
+        return "", None
+    if isinstance(given, str) and _is_safe_segment(given):
+        return given, None
+    return "", f"the workstream {quoted(given)} of {source} is not the name of a folder; it is ignored"
+
+
+def _is_safe_segment(name: str) -> bool:
+    return len(name) <= 128 and name.isprintable() and not name.startswith(".") and not set(name) & {"/", "\\"}
 
 
 def user_config_path(product: Product, roots: Roots) -> str | None:

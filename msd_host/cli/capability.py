@@ -13,6 +13,7 @@ from ..model.frozen import thaw
 from ..model.scope import Scope
 from ..remedies import is_valid_id
 from ..text import clean, nearest, quoted
+from .activation import disable, enable, leg, set_state, state
 from .session import Parser, Session
 from .strict import finish, skips_of
 from .trust import trust
@@ -26,6 +27,7 @@ def _rows(session: Session) -> list[dict[str, Any]]:
     """One row per capability; states are those of composition, never guessed from a ledger."""
     composition = session.composition
     registry = composition.registry
+    activation = session.host.activation(composition)
     accepted = registry.overlay.accepted if registry.overlay is not None else {}
     sources = {c.key: c.source for c in composition.cohort.candidates}
     sources.update({(c.root, c.id): c.source for c in composition.seen})
@@ -34,6 +36,7 @@ def _rows(session: Session) -> list[dict[str, Any]]:
     for id, capability in registry.capabilities.items():
         scope = accepted.get(id, Scope.FIRST_PARTY)
         source = by_id[id].source if id in accepted else None
+        on = activation.capability(id)
         rows.append(
             {
                 "id": id,
@@ -47,9 +50,16 @@ def _rows(session: Session) -> list[dict[str, Any]]:
                 "remedy": None,
                 "source": clean(source) if source else scope.label,
                 "title": clean(capability.title),
+                "enabled": on.enabled,
+                "active": on.active,
+                "inactive": on.reason or None,
             }
         )
-    rows.extend(_skip_row(skip) for skip in skips_of(session) if skip.id != "*")
+    rows.extend(
+        {**_skip_row(skip), "enabled": activation.capability(skip.id).surfaced}
+        for skip in skips_of(session)
+        if skip.id != "*"
+    )
     return rows
 
 
@@ -66,6 +76,9 @@ def _skip_row(skip: Skip) -> dict[str, Any]:
         "remedy": skip.remedy,
         "source": None,
         "title": None,
+        "enabled": True,
+        "active": False,
+        "inactive": skip.reason,
     }
 
 
@@ -85,7 +98,7 @@ def list_all(session: Session, words: list[str]) -> int:
     _tell_whole_set(session)
     if not session.options.json:
         for row in rows:
-            if row["state"] == "skipped":
+            if row["state"] == "skipped" and row["enabled"]:
                 fix = f"  ({row['remedy']})" if row["remedy"] else ""
                 session.out.talk(f"{row['id']}: {row['reason']} [{row['code']}]{fix}")
     return finish(session)
@@ -161,7 +174,14 @@ def explain(session: Session, words: list[str]) -> int:
     parser.add_argument("id", metavar="ID")
     id = parser.parse_args(words).id
     found = explain_id(session.composition, id)
-    session.answer(found.to_dict(), lambda: _explained(session, found))
+    on = leg(session, id)
+
+    def text() -> None:
+        _explained(session, found)
+        if on is not None and not on["active"]:
+            session.out.line(f"  not active: {on['reason']}")
+
+    session.answer({**found.to_dict(), "activation": on}, text)
     if found.state == "not-found":
         close = nearest(id, _known_ids(session))
         if close:
@@ -257,4 +277,15 @@ def remove(session: Session, words: list[str]) -> int:
     return 0
 
 
-VERBS = {"list": list_all, "show": show, "explain": explain, "check": check, "remove": remove, "trust": trust}
+VERBS = {
+    "list": list_all,
+    "show": show,
+    "explain": explain,
+    "check": check,
+    "remove": remove,
+    "state": state,
+    "set": set_state,
+    "enable": enable,
+    "disable": disable,
+    "trust": trust,
+}

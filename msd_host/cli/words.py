@@ -22,7 +22,30 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "explain": "the whole way of an id through composition",
             "check": "what a load would say of a folder",
             "remove": "remove an overlay",
+            "state": "what is on and what is not, with the reason, down to each hook",
+            "set": "switch a capability on or off and set its gates, all of it or nothing",
+            "enable": "switch a capability on",
+            "disable": "switch a capability off; a skipped overlay is muted",
             "trust": "look at, agree to or refuse project overlays",
+        },
+    ),
+    "settings": (
+        "settings",
+        {
+            "list": "every key, its value and the layer it comes from",
+            "get": "the value of a key",
+            "set": "write a value into the project's or the user's configuration",
+            "unset": "take a value out of it again",
+            "explain": "what every layer says of a key, and which one wins",
+        },
+    ),
+    "plugins": (
+        "plugins",
+        {
+            "list": "every installed extension of the host and whether it is on",
+            "check": "try extensions out, each in a process of its own",
+            "enable": "switch an extension on for this user",
+            "disable": "switch an extension off for this user",
         },
     ),
     "registry": (

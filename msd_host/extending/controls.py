@@ -29,6 +29,17 @@ class Controls:
             return False
         return self.only is None or bool(known & {o.casefold() for o in self.only})
 
+    def why_off(self, names: Iterable[str]) -> str:
+        """Why an extension known by *names* may not be imported; empty when it may."""
+        known = [*names]
+        if self.allows(known):
+            return ""
+        if self.off:
+            return "extensions are switched off for this run"
+        if {n.casefold() for n in known} & {d.casefold() for d in self.deny}:
+            return "denied by the user's configuration"
+        return "not in the list of allowed extensions"
+
 
 def controls_from(user: Mapping[str, Any], variable: str, *, off: bool = False) -> Controls:
     """From the user's configuration, the plugins variable of the process, and `--no-plugins`."""

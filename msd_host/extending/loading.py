@@ -31,16 +31,9 @@ class State:
 
 def load_found(found: Iterable[Found], controls: Controls) -> list[State]:
     """Import every allowed extension; what fails is one state with its cause, and never stops another."""
-    return [_load(one) if controls.allows(one.names) else State(one, "off", _why_off(one, controls)) for one in found]
-
-
-def _why_off(found: Found, controls: Controls) -> str:
-    if controls.off:
-        return "extensions are switched off for this run"
-    denied = {d.casefold() for d in controls.deny}
-    if any(n.casefold() in denied for n in found.names):
-        return "denied by the user's configuration"
-    return "not in the list of allowed extensions"
+    return [
+        _load(one) if controls.allows(one.names) else State(one, "off", controls.why_off(one.names)) for one in found
+    ]
 
 
 def _load(found: Found) -> State:

@@ -57,8 +57,7 @@ def resolve(registry: Registry, point: str, activation: Activation) -> PointStat
                 found.append(_active(registry, activation, kind, hook))
             elif kind == "gate":
                 switched_off.extend(_off_by_project(activation, point, hook))
-    blocked = registry.overlay.blocked_gates if registry.overlay is not None else ()
-    warnings = (*_problems(activation), *switched_off, *gate_warnings(blocked, point))
+    warnings = (*_problems(activation), *switched_off, *gate_warnings(activation.blocked_gates(), point))
     return PointState(point, tuple(found), warnings)
 
 
@@ -82,9 +81,9 @@ def _off_by_project(activation: Activation, point: str, hook: Hook) -> Iterator[
             "id": id,
             "point": point,
             "code": "gate-off",
-            "reason": f"{key} is off in the project's configuration",
+            "reason": f"{key} is off in the {setting.layer}'s configuration",
             "remedy": None,
-            "message": f'the gate of "{id}" at {point} is off because the project\'s configuration sets {key}',
+            "message": f'the gate of "{id}" at {point} is off because the {setting.layer}\'s configuration sets {key}',
         }
 
 

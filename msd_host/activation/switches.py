@@ -1,0 +1,137 @@
+"""What the user of this machine switched off: the surface file in the home (spec 40, Axes).
+
+It lies where no repository can write. In a home that is not the user's own ground nothing is read, and
+everything counts as on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+from attrs import frozen
+
+from ..model.frozen import FrozenDict
+from ..product import Product
+from ..reading.files import Files, ReadFault, read_path
+from ..reading.jsontext import JsonFault, decode
+from ..reading.roots import Roots
+from ..remedies import is_valid_id
+from ..text import clean
+
+__all__ = ["SCHEMA", "Switches", "document_fault", "project_name", "read_switches", "surface_path", "switch"]
+
+SCHEMA = 1
+_NONE: frozenset[str] = frozenset()
+
+
+@frozen
+class Switches:
+    """`off` is off in every project, `off_here` in the served one only; `on_here` lifts what `off` says, there.
+
+    `problem` is set when the file is there and cannot be used; then nothing is off.
+    """
+
+    path: str | None = None
+    off: frozenset[str] = _NONE
+    off_here: frozenset[str] = _NONE
+    on_here: frozenset[str] = _NONE
+    problem: str | None = None
+
+    def why_off(self, id: str) -> str | None:
+        """The reason for which *id* is off, None when it is on."""
+        if not is_valid_id(id):
+            return None
+        if id in self.off_here:
+            return "the user of this machine switched it off in this project"
+        if id in self.off and id not in self.on_here:
+            return "the user of this machine switched it off"
+        return None
+
+    @property
+    def named(self) -> frozenset[str]:
+        """Every id the file says something about here."""
+        return self.off | self.off_here | self.on_here
+
+
+def surface_path(product: Product, roots: Roots) -> str | None:
+    """Where the surface file lies, None where that place is not the user's alone."""
+    if roots.store_refusal is not None:
+        return None
+    return os.path.join(roots.home.given, product.folder, "surface.json")
+
+
+def project_name(root: str) -> str:
+    """The name under which the project at the canonical *root* stands in the surface file."""
+    return sha256(os.fsencode(root)).hexdigest()
+
+
+def read_switches(files: Files, product: Product, roots: Roots) -> Switches:
+    """The surface file as it bears on the served project. Never raises; damage is a `problem`."""
+    path = surface_path(product, roots)
+    if path is None:
+        return Switches()
+    try:
+        document = decode(read_path(files, path, product.limits.config_bytes, "surface.json"), product.limits)
+    except ReadFault as fault:
+        return Switches(path) if fault.kind == "missing" else _broken(path, fault.message)
+    except JsonFault as fault:
+        return _broken(path, f"is not valid JSON: {fault}")
+    problem = document_fault(document)
+    if problem is not None:
+        return _broken(path, problem)
+    assert isinstance(document, FrozenDict)
+    here: Mapping[str, Any] = {}
+    if roots.served_path is not None and "projects" in document:
+        here = document["projects"].get(project_name(roots.served_path), {})
+    return Switches(path, _ids(document, "disabled"), _ids(here, "disabled"), _ids(here, "enabled"))
+
+
+def _broken(path: str, problem: str) -> Switches:
+    return Switches(path, problem=f"{clean(path, 400)}: {clean(problem)}; nothing is switched off by it")
+
+
+def document_fault(document: object) -> str | None:
+    """Why *document* (frozen or not) is no surface file of ours, or None."""
+    if not isinstance(document, Mapping):
+        return "does not hold an object"
+    if document.get("schema", SCHEMA) != SCHEMA or isinstance(document.get("schema"), bool):
+        return f"is not of schema {SCHEMA}"
+    projects = document.get("projects", {})
+    if not isinstance(projects, Mapping) or not all(isinstance(p, Mapping) for p in projects.values()):
+        return "holds something else than objects under projects"
+    lists = [document.get("disabled", []), *(p.get(n, []) for p in projects.values() for n in ("disabled", "enabled"))]
+    if not all(isinstance(ids, (list, tuple)) and all(isinstance(i, str) for i in ids) for ids in lists):
+        return "holds something else than lists of ids"
+    return None
+
+
+def _ids(holder: Mapping[str, Any], name: str) -> frozenset[str]:
+    return frozenset(holder.get(name, ()))
+
+
+def switch(document: dict[str, Any], id: str, on: bool, root: str | None) -> None:
+    """Put *id* on or off in the surface *document*, in place: in the project at *root*, or everywhere with None.
+
+    Everything else in it stays, in its order.
+    """
+    here: dict[str, Any] = document
+    if root is not None:
+        here = document.get("projects", {}).get(project_name(root), {})
+    fresh = {"disabled": _with(here, "disabled", id, not on)}
+    if root is not None:
+        fresh["enabled"] = _with(here, "enabled", id, on and id in document.get("disabled", ()))
+    if any(ids != here.get(name, []) for name, ids in fresh.items()):
+        document.setdefault("schema", SCHEMA)
+        if root is not None:
+            here = document.setdefault("projects", {}).setdefault(project_name(root), {})
+        here.update(fresh)
+
+
+def _with(holder: Mapping[str, Any], name: str, id: str, wanted: bool) -> list[str]:
+    ids: list[str] = holder.get(name, [])
+    if (id in ids) == wanted:
+        return ids
+    return sorted([*ids, id]) if wanted else [i for i in ids if i != id]
