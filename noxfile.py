@@ -100,6 +100,23 @@ def wheel(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-n", "auto", *QUICK, env={"MSD_SHARED": shared})
 
 
+EXAMPLES = ["hello-capability", "acme-quality", "msd-policy", "msd-audit-log", "msd-opentelemetry", "msd-impostor"]
+
+
+@nox.session
+@nox.parametrize("example", EXAMPLES, ids=EXAMPLES)
+def examples(session: nox.Session, example: str) -> None:
+    """Each example built, installed and tested in an environment of its own, against the host's wheel."""
+    folder = os.path.join("example_plugins", example)
+    session.install("pytest>=8", ".")
+    if os.path.exists(os.path.join(folder, "pyproject.toml")):
+        groups = ["--group", f"{folder}/pyproject.toml:test"] if example == "msd-opentelemetry" else []
+        session.install("pip>=25.1")
+        session.install(f"./{folder}", *groups)
+    session.chdir(folder)
+    session.run("python", "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", ".", "tests")
+
+
 @nox.session
 def demo(session: nox.Session) -> None:
     """What a newcomer sees first."""

@@ -12,6 +12,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         {
             "points": "list the points of the loop",
             "render-hooks": "what is active at a point, as JSON or markdown",
+            "check": "evaluate the gates of a point; exit 10 when blocked",
         },
     ),
     "capability": (
@@ -39,6 +40,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "explain": "what every layer says of a key, and which one wins",
         },
     ),
+    "new": ("new", {"": "begin a capability, a stage or an observer"}),
     "plugins": (
         "plugins",
         {
@@ -56,6 +58,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "build": "freeze the first-party set, or check that it has not drifted",
         },
     ),
+    "x": ("x", {"": "run a command that a capability brings: x FAMILY …"}),
 }
 
 #: option -> (takes a value, what it does)

@@ -143,7 +143,8 @@ class ExtensionSuite:
         host = Host(MSD, home=world.home, extensions=[("suite", self.extension)])
         composition = host.compose(world.project)
         overlay = composition.registry.overlay
-        assert overlay is not None and set(overlay.accepted) <= without
+        assert overlay is not None
+        assert set(overlay.accepted) <= without
         assert not composition.advisories
 
 
