@@ -151,7 +151,9 @@ def composing(root: Path) -> list[Row]:
             }
         )
     growth = per_overlay[4000] / per_overlay[400]
-    rows.append({"what": "cost of each at 4 000", "cost": "", "against": "cost of each at 400", "ratio": growth, "reach": 1.3})
+    rows.append(
+        {"what": "cost of each at 4 000", "cost": "", "against": "cost of each at 400", "ratio": growth, "reach": 1.3}
+    )
     return rows
 
 

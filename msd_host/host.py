@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .check import CheckResult
     from .explain import Explanation
     from .extending.manager import OpenHooks
+    from .loop.gates import GateReport
     from .trust.desk import TrustDesk
 
 __all__ = ["Host", "parse_trust"]
@@ -230,6 +231,47 @@ class Host:
         from .activation.state import Activation
 
         return Activation(composition.registry, self.config(composition.roots))
+
+    def check_gates(
+        self,
+        point: str,
+        cwd: str | os.PathLike[str] | None = None,
+        *,
+        phase_number: str = "",
+        phase_dir: str | os.PathLike[str] | None = None,
+        phase_req_ids: str = "",
+        trust: Mapping[str, Iterable[str]] | None = None,
+    ) -> GateReport:
+        """Evaluate every active gate at *point* (spec 40, Loop). The gates of an accepted overlay run with the
+        rights of this process. Raises `UsageError` for a word that is no point, or a phase without meaning.
+        """
+        from .loop.gates import check_gates
+
+        return check_gates(
+            self,
+            self.compose(cwd, trust=trust),
+            point,
+            _cwd(cwd),
+            phase_number=phase_number,
+            phase_dir=None if phase_dir is None else os.fspath(phase_dir),
+            phase_req_ids=phase_req_ids,
+        )
+
+    def dispatch(
+        self,
+        args: Sequence[str],
+        cwd: str | os.PathLike[str] | None = None,
+        *,
+        trust: Mapping[str, Iterable[str]] | None = None,
+    ) -> int:
+        """Run the command family `args[0]` with all of *args* in this process; its exit status (spec 40, Dispatch).
+
+        Raises `NotFound` for a family nobody has, `Refused` where its capability may not run or its bytes cannot
+        be vouched for, `msd_host.dispatch.CommandFailed` for whatever its code does wrong.
+        """
+        from .dispatch import dispatch
+
+        return dispatch(self, self.compose(cwd, trust=trust), args, _cwd(cwd))
 
     def silenced(self, registry: Registry, point: str) -> tuple[BlockedGate, ...]:
         """The gates that a skipped capability declares at *point* and that are therefore not in force."""

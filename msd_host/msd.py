@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from .contract import LoopContract, LoopStep
 from .model.capability import Capability
 from .model.frozen import FrozenDict
@@ -56,6 +58,7 @@ MSD = Product(
     version=__version__,
     contract=LOOP,
     first_party=FirstParty(_frozen_set),
+    first_party_folder=os.path.join(os.path.dirname(__file__), "first_party", "capabilities"),
     central_schema=CentralSchema(_frozen_schema),
     reserved_prefixes=("msd-", "msd-core-", "anthropic-"),
     reserved_families=_HOST_WORDS,

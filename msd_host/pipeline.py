@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, TypeVar
 
 import pluggy
+from attrs import evolve
 from msd_hookspecs import SEALED_PROJECT
 from msd_hookspecs import stages as contract
 
@@ -18,6 +19,7 @@ from .context import LoadContext
 from .errors import HostIntegrityError
 from .integrity import check_siblings
 from .model.candidate import Candidate
+from .model.codes import SkipCode
 from .model.cohort import (
     Accepted,
     BuildFailure,
@@ -28,9 +30,11 @@ from .model.cohort import (
     Discovered,
     Distinct,
     Reviewed,
+    Skip,
 )
 from .model.registry import Registry
-from .model.report import StageTrace
+from .model.report import OverlayReport, StageTrace, blocked_gates
+from .model.scope import Scope
 from .reading.bundles import Sources
 from .sieve import check_narrower
 from .stages import build, collision, consent, cross_validation, discover, fallback, scope_dedupe
@@ -156,8 +160,29 @@ def run(
         attempt = _build(line, coherent)
     except (Exception, RecursionError) as error:
         attempt = BuildFailure(line.at, f"{line.at} failed: {type(error).__name__}: {clean(error)}", line.reached)
-    registry: Registry = stages.call("fallback", attempt=attempt, trace=tuple(line.trace), context=context)
-    return registry, line
+    return _answer(line, attempt), line
+
+
+def _answer(line: Line, attempt: Accepted | BuildFailure) -> Registry:
+    """What the last stage says; should that itself fail, first-party and the bare fact, loud at every point."""
+    context = line.context
+    try:
+        registry = line.stages.call("fallback", attempt=attempt, trace=tuple(line.trace), context=context)
+        if isinstance(registry, Registry):
+            return registry
+        raise HostIntegrityError(f"the stage fallback gave {type(registry).__name__}")
+    except (Exception, RecursionError) as error:
+        whole = Skip(
+            "*",
+            Scope.GLOBAL,
+            "",
+            "fallback",
+            SkipCode.WHOLE_SET,
+            clean(f"fallback failed: {type(error).__name__}: {error}"),
+            gates=context.product.contract.points,
+            remedy=f"{context.command} doctor",
+        )
+        return evolve(context.baseline, overlay=OverlayReport((whole,), blocked_gates=blocked_gates((whole,))))
 
 
 def _settle(line: Line, consented: Consented) -> Coherent:

@@ -77,7 +77,8 @@ class Product:
     (`.msd-capabilities.json`) and the engines key (`engines.msd`). `project_markers` are names whose
     presence makes a folder a project; one that ends with `/` must be a folder. `reserved_families` are
     words of the command line that no overlay may take as a command family. `clusters` are hand-authored
-    groups of skills whose names no overlay may take.
+    groups of skills whose names no overlay may take. `first_party_folder` is where the command modules of
+    first-party capabilities lie, as `<folder>/<id>/<module>`; empty where there are none.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Product:
     version: str
     contract: LoopContract
     first_party: FirstParty
+    first_party_folder: str = ""
     executable: str = ""
     central_schema: CentralSchema = field(factory=lambda: CentralSchema(_no_keys))
     reserved_prefixes: tuple[str, ...] = ()

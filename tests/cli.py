@@ -37,8 +37,9 @@ def environment(home: Path, **extra: str) -> dict[str, str]:
 
 def _reach() -> dict[str, str]:
     """Where the packages under test lie, should they not be installed."""
-    import msd_host
     import msd_hookspecs
+
+    import msd_host
 
     places = {str(Path(m.__file__ or "").parents[1]) for m in (msd_host, msd_hookspecs)}
     return {"PYTHONPATH": os.pathsep.join(sorted(places))}

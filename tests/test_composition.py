@@ -294,3 +294,56 @@ def test_two_hosts_of_two_products_live_side_by_side(tmp_path: Path) -> None:
 def test_remedies_reach_the_same_home_and_project_when_pasted(world: World) -> None:
     world.add_project("acme")
     assert world.skips()["acme"].remedy == (f"msd --home {world.home} -C {world.project} capability trust show acme")
+
+
+def test_what_nobody_foresaw_about_one_bundle_is_that_ones_fault_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from msd_host.reading import codec
+
+    world.add_global("good")
+    world.add_global("odd")
+    real = codec.Codec.decode
+
+    def breaks(self: codec.Codec, data: bytes, folder_id: str | None) -> codec.Decoded:
+        if folder_id == "odd":
+            raise ZeroDivisionError("surprise")
+        return real(self, data, folder_id)
+
+    monkeypatch.setattr(codec.Codec, "decode", breaks)
+    assert world.accepted() == {"good"}
+    assert world.codes() == {"odd": "internal-error"}
+
+
+def test_a_last_stage_that_fails_leaves_first_party_and_a_loud_fact(tmp_path: Path) -> None:
+    from msd_host.stages.marker import stage
+    from tests.laws.worlds import candidate, compose, stages
+
+    class Broken:
+        @staticmethod
+        @stage
+        def msd_stage_fallback(attempt: object, trace: object, context: object) -> object:
+            raise RuntimeError("even this")
+
+    registry, _ = compose([candidate(manifest("acme", gates=[gate()]))], sealed=stages(fallback=Broken))
+    assert registry.overlay is not None
+    assert [s.code.value for s in registry.overlay.warnings] == ["whole-set"]
+    assert "ship:pre" in {g.point for g in registry.overlay.blocked_gates}
+
+
+def test_a_global_overlay_can_be_denied_and_let_in_again(world: World) -> None:
+    from msd_host import Scope
+
+    world.add_global("acme", gates=[gate()])
+    world.host.trust.deny(world.project, "acme", scope=Scope.GLOBAL)
+    skip = world.skips()["acme"]
+    assert (skip.code.value, skip.muted) == ("denied", True)
+    assert (skip.remedy or "").endswith("capability trust grant acme --scope global")
+    world.host.trust.lift_denial(world.project, "acme", scope=Scope.GLOBAL)
+    assert world.accepted() == {"acme"}
+
+
+def test_every_word_of_the_command_line_is_reserved() -> None:
+    from msd_host.cli.words import GROUPS
+
+    assert set(GROUPS) <= MSD.reserved_families

@@ -380,3 +380,12 @@ def test_a_file_where_the_capability_folder_should_be_is_an_empty_root(world: Wo
     (world.home / ".msd" / "capabilities").write_text("")
     world.add_project("acme")
     assert world.codes() == {"acme": "unconsented"}
+
+
+@pytest.mark.parametrize("unit", [b'\\"', b'"', b'"a', b"\\", b'{"gates":[', b"[{"])
+def test_no_text_of_the_largest_size_makes_salvaging_slow(world: World, unit: bytes) -> None:
+    folder = world.project_folder("acme")
+    folder.mkdir(parents=True)
+    size = world.host.product.limits.manifest_bytes
+    (folder / "capability.json").write_bytes((b'"' + unit * (size // len(unit)))[:size])
+    assert world.codes() == {"acme": "unconsented"}

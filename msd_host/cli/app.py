@@ -10,8 +10,8 @@ from collections.abc import Callable
 from ..errors import MSDError, UsageError
 from ..product import Product
 from ..text import clean, nearest
-from .options import Options, split
-from .words import GROUPS, overview
+from .options import SHORT, Options, split
+from .words import GROUPS, OPTIONS, overview
 
 __all__ = ["run"]
 
@@ -64,7 +64,9 @@ def _plain_failure(product: Product, argv: list[str], error: MSDError) -> int:
 
 
 def _run(product: Product, argv: list[str]) -> int:
-    options, words = split(argv)
+    ours, theirs = _divided(argv)
+    options, words = split(ours)
+    words = [*words, *theirs]
     if words[:1] == ["--version"]:
         sys.stdout.write(f"{product.command} {product.version}\n")
         return 0
@@ -82,13 +84,30 @@ def _run(product: Product, argv: list[str]) -> int:
     except MSDError as error:
         if options.debug:
             raise
-        return session.fail(error)
+        return _plain_failure(product, argv, error) if theirs else session.fail(error)
+
+
+def _divided(argv: list[str]) -> tuple[list[str], list[str]]:
+    """*argv* cut behind the name of a command family: what follows is its own, also where it looks like ours."""
+    at, sure = 0, False
+    while at < len(argv) and argv[at] != "--":
+        word = argv[at]
+        option = OPTIONS.get(SHORT.get(word, word))
+        if option is not None or word.startswith("-"):
+            at += 2 if option is not None and option[0] else 1
+        elif word == "x" and not sure:
+            at, sure = at + 1, True
+        elif sure or word not in GROUPS:
+            return argv[: at + 1], argv[at + 1 :]
+        else:
+            break
+    return argv, []
 
 
 def _verb(product: Product, words: list[str]) -> tuple[Callable[..., int], list[str]]:
     group = words[0]
     if group not in GROUPS:
-        raise _unknown("command", group, GROUPS, f"{product.command} --help")
+        return _family(product, words)
     module, verbs = GROUPS[group]
     name, rest = ("", words[1:]) if "" in verbs else (words[1] if len(words) > 1 else "--help", words[2:])
     if name in ("--help", "-h"):
@@ -101,6 +120,18 @@ def _verb(product: Product, words: list[str]) -> tuple[Callable[..., int], list[
     if name == "help":
         return lambda *_: _group_help(product, group), rest
     return home.VERBS[name], rest
+
+
+def _family(product: Product, words: list[str]) -> tuple[Callable[..., int], list[str]]:
+    """A first word that is none of ours. One that is close to ours is taken for a slip, before anything is loaded."""
+    from ..remedies import is_valid_id  # families are spelled like ids
+
+    word, known = words[0], [group for group in GROUPS if len(group) > 1]
+    if not is_valid_id(word) or word in product.reserved_families or nearest(word, known):
+        raise _unknown("command", word, known, f"{product.command} --help")
+    from .x import family
+
+    return family, words
 
 
 def _group_help(product: Product, group: str) -> int:

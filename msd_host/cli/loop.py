@@ -1,4 +1,4 @@
-"""`loop points` and `loop render-hooks` (spec 40, Loop)."""
+"""`loop points` and `loop render-hooks`; `check` has a module of its own (spec 40, Loop)."""
 
 from __future__ import annotations
 
@@ -66,4 +66,11 @@ def render_hooks(session: Session, words: list[str]) -> int:
     return finish(session)
 
 
-VERBS = {"points": points, "render-hooks": render_hooks}
+def check(session: Session, words: list[str]) -> int:
+    """The verdict of every active gate of one point."""
+    from .gates import check as evaluate  # starting processes costs an import that rendering does not need
+
+    return evaluate(session, words)
+
+
+VERBS = {"points": points, "render-hooks": render_hooks, "check": check}

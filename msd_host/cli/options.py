@@ -7,9 +7,9 @@ from typing import NamedTuple
 from ..errors import UsageError
 from .words import OPTIONS
 
-__all__ = ["Options", "split"]
+__all__ = ["SHORT", "Options", "split"]
 
-_SHORT = {"-C": "--cwd", "-q": "--quiet", "-v": "--verbose"}
+SHORT = {"-C": "--cwd", "-q": "--quiet", "-v": "--verbose"}
 
 
 class Options(NamedTuple):
@@ -38,7 +38,7 @@ def split(words: list[str]) -> tuple[Options, list[str]]:
             rest += [word, *queue]
             break
         name, equals, attached = word.partition("=")
-        name = _SHORT.get(name, name)
+        name = SHORT.get(name, name)
         if name not in OPTIONS or (equals and not OPTIONS[name][0]):
             rest.append(word)
             continue

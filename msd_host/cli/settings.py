@@ -88,13 +88,19 @@ def get(session: Session, words: list[str]) -> int:
     return 0
 
 
+def _numbers_last(words: list[str]) -> list[str]:
+    """*words* so that a negative number such as -2.5e3 is not taken for an option."""
+    numbers = [w for w in words if w.startswith("-") and w[1:2].isdecimal()]
+    return words if "--" in words or not numbers else [*(w for w in words if w not in numbers), "--", *numbers]
+
+
 def put(session: Session, words: list[str]) -> int:
     """Write a value that fits into the project's or the user's file."""
     parser = _writer(
         session, "set", "Write a value into the project's or the user's configuration.", "set research.depth deep"
     )
     parser.add_argument("value", metavar="VALUE", help="as JSON, or as plain text where a text is wanted")
-    given = parser.parse_args(words)
+    given = parser.parse_args(_numbers_last(words))
     settings, composition = session.host.settings, session.composition
     value = settings.parse(composition, given.key, given.value)
     return _written(session, settings.set(composition, given.key, value, layer=layer_of(given)), "written to")

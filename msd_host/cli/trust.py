@@ -199,7 +199,9 @@ def grant(session: Session, words: list[str]) -> int:
         return _lift_global(session, given.id)
     if not given.all:
         return _grant_one(session, given.id, given.yes, given.hash)
-    waiting = [s.id for s in session.host.trust.states(session.bare_composition()) if s.state in ("unconsented", "changed")]
+    waiting = [
+        s.id for s in session.host.trust.states(session.bare_composition()) if s.state in ("unconsented", "changed")
+    ]
     codes = [_grant_one(session, id, False, None) for id in waiting]
     if not waiting:
         session.out.line("nothing waits for consent")

@@ -66,7 +66,7 @@ EVENT_KINDS: FrozenDict[str, tuple[str, ...]] = FrozenDict(
         "update-committed": ("id", "version", "scope", "source"),
         "remove-committed": ("id", "scope"),
         "hooks-rendered": ("point", "hooks", "warnings"),
-        "gate-checked": ("point", "id", "kind", "outcome"),
+        "gate-checked": ("point", "id", "check", "outcome"),
         "command-dispatched": ("family", "id", "exit"),
         "setting-changed": ("key", "layer"),
     }

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
-from ..activation.config import read_config
-from ..activation.state import Activation
 from ..composition import Composition
 from ..model.frozen import freeze
-from ..product import Product
-from ..reading.files import Files
 from ..text import clean
-from .ground import Ground, Phase, phase_at
-from .predicates import Unanswerable, evaluate
+from .ground import Ground, phase_at
+from .predicates import EVALUATORS, Evaluator, Unanswerable, Verdict, evaluate
 from .resolve import ActiveHook, check_point, resolve
+
+if TYPE_CHECKING:
+    from ..extending.values import PredicateKind
+    from ..host import Host
 
 __all__ = ["ADVISORY", "BLOCKED", "ERROR", "PASSED", "UNANSWERED", "GateReport", "GateResult", "check_gates"]
 
@@ -33,7 +34,8 @@ class GateResult:
     """One active gate. `question` is what it asks of the caller, None for a predicate.
 
     `outcome`: `advisory` is a no that does not block; `error` a check that could not be made, of a gate that says
-    to skip then; `blocked` also one that could not be made, of a gate that says to halt. `seconds` never compares.
+    to skip then; `blocked` also one that could not be made, of a gate that says to halt. `failed` marks
+    both of these. `seconds` never compares.
     """
 
     cap_id: str
@@ -44,6 +46,7 @@ class GateResult:
     outcome: str
     message: str
     question: str | None = None
+    failed: bool = False
     seconds: float = field(default=0.0, eq=False)
 
     @property
@@ -97,8 +100,8 @@ class GateReport:
 
 
 def check_gates(
+    host: Host,
     composition: Composition,
-    files: Files,
     point: str,
     cwd: str,
     *,
@@ -111,26 +114,86 @@ def check_gates(
     Commands run in the served project (in *cwd* where there is none) with the rights of this process. Raises
     `UsageError` for a word that is no point, and for a phase that has no meaning.
     """
-    product, registry = composition.context.product, composition.registry
+    product = composition.context.product
     check_point(point, product.contract.points)
     base = composition.roots.served_path or os.path.realpath(cwd)
-    phase = phase_at(files, base, cwd, phase_number, phase_dir, phase_req_ids)
-    config = read_config(files, product, composition.roots)
-    state = resolve(registry, point, Activation(registry, config))
-    ground = _ground(files, product, base, phase)
-    gates = tuple(_check(hook, product, ground) for hook in state.hooks if hook.kind == "gate")
-    broken = [{"kind": "config", "code": "config", "message": problem} for problem in config.problems]
-    errors = [warning for gate, warning in gates if warning is not None]
-    return GateReport(point, tuple(g for g, _ in gates), freeze((*broken, *state.warnings, *_placed(errors, point))))
+    phase = phase_at(host.files, base, cwd, phase_number, phase_dir, phase_req_ids)
+    state = resolve(composition.registry, point, host.activation(composition))
+    active = [hook for hook in state.hooks if hook.kind == "gate"]
+    phases = os.path.join(os.path.dirname(product.project_config), "phases")
+    ground = Ground(host.files, product.limits, base, phases, phase)
+    evaluators = _evaluators(composition, active)
+    gates = tuple(_check(hook, evaluators, ground) for hook in active)
+    _report(composition, point, gates)
+    advisories = [{"kind": "extension", "code": "extension", "message": a} for a in composition.advisories]
+    failed = [_told(gate, point) for gate in gates if gate.failed]
+    return GateReport(point, gates, freeze((*state.warnings, *failed, *advisories)))
 
 
-def _ground(files: Files, product: Product, base: str, phase: Phase) -> Ground:
-    return Ground(files, product.limits, base, f"{os.path.dirname(product.project_config)}/phases", phase)
+def _report(composition: Composition, point: str, gates: Iterable[GateResult]) -> None:
+    if composition.extensions is not None:
+        for gate in gates:
+            told = {"point": point, "id": gate.cap_id, "check": gate.kind, "outcome": gate.outcome}
+            composition.extensions.emit("gate-checked", **told)
 
 
-def _placed(errors: list[dict[str, Any]], point: str) -> list[dict[str, Any]]:
-    return [{**error, "point": point, "message": error["message"].format(point=point)} for error in errors]
+def _evaluators(composition: Composition, active: Iterable[ActiveHook]) -> dict[str, Evaluator]:
+    """What the product names of the host's own kinds, and, where a gate asks for more, what extensions add."""
+    own = composition.context.product.gate_kinds
+    known = {kind: EVALUATORS[kind] for kind in own if kind in EVALUATORS}
+    asked = {hook.body["check"].get("predicate", {}).get("kind") for hook in active} - {None}
+    if composition.extensions is None or asked <= known.keys():
+        return known
+    project = composition.roots.served_path
+    added = composition.extensions.predicate_kinds({*own, *EVALUATORS})
+    return {**known, **{name: _foreign(kind, project) for name, kind in added.items()}}
 
 
-def _check(hook: ActiveHook, product: Product, ground: Ground) -> tuple[GateResult, dict[str, Any] | None]:
-    raise NotImplementedError
+def _foreign(kind: PredicateKind, project: str | None) -> Evaluator:
+    def evaluate(predicate: Mapping[str, Any], _: Ground) -> Verdict:
+        try:
+            verdict = kind.evaluate(freeze(predicate), project)
+        except (Exception, SystemExit) as error:
+            why = f"{type(error).__name__}: {clean(error)}" if str(error) else type(error).__name__
+            raise Unanswerable(f"its evaluator failed ({why})") from None
+        return Verdict(verdict.passed is True, clean(verdict.message, 2000))
+
+    return evaluate
+
+
+def _check(hook: ActiveHook, evaluators: Mapping[str, Evaluator], ground: Ground) -> GateResult:
+    """One gate; its verdict is put to `blocking`, a check that cannot be made to `onError`."""
+    body, check = hook.body, hook.body["check"]
+    if "predicate" not in check:
+        kind = "query" if "query" in check else "agentVerdict"
+        question = check[kind]
+        return _result(hook, kind, UNANSWERED, f"for you to answer: {clean(question)}", question=question)
+    started, failed = time.monotonic(), False
+    try:
+        verdict = evaluate(check["predicate"], evaluators, ground)
+        no = BLOCKED if body["blocking"] else ADVISORY
+        outcome, message = PASSED if verdict.passed else no, verdict.message
+    except Unanswerable as why:
+        failed, message = True, f"it cannot be checked: {why}"
+        outcome = BLOCKED if body["onError"] == "halt" else ERROR
+    kind, seconds = clean(check["predicate"]["kind"], 80), time.monotonic() - started
+    return _result(hook, kind, outcome, message, failed=failed, seconds=seconds)
+
+
+def _result(hook: ActiveHook, kind: str, outcome: str, message: str, **fields: Any) -> GateResult:
+    body = hook.body
+    return GateResult(hook.cap_id, hook.scope, kind, body["blocking"], body["onError"], outcome, message, **fields)
+
+
+def _told(gate: GateResult, point: str) -> dict[str, Any]:
+    follows = "it blocks" if gate.stops else "it is NOT in force this time"
+    return {
+        "kind": "gate-error",
+        "id": gate.cap_id,
+        "scope": gate.scope,
+        "point": point,
+        "code": "gate-error",
+        "reason": gate.message,
+        "remedy": None,
+        "message": f'a gate of "{gate.cap_id}" at {point}: {gate.message}; {follows} (onError is {gate.on_error})',
+    }

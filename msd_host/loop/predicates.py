@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any
 
@@ -21,7 +21,7 @@ from .frontmatter import NoScalar, is_equal, scalar_at
 from .ground import Ground, artifacts
 from .shell import run_command
 
-__all__ = ["EVALUATORS", "Unanswerable", "Verdict", "evaluate"]
+__all__ = ["EVALUATORS", "Evaluator", "Unanswerable", "Verdict", "evaluate"]
 
 _COMMAND_CHARS = 4096
 _SECONDS = 30.0
@@ -43,10 +43,13 @@ class Verdict:
     message: str
 
 
-def evaluate(predicate: Json, kinds: Collection[str], ground: Ground) -> Verdict:
-    """Check *predicate* if its kind is one of *kinds*. Raises `Unanswerable`."""
+Evaluator = Callable[[Json, Ground], Verdict]
+
+
+def evaluate(predicate: Json, evaluators: Mapping[str, Evaluator], ground: Ground) -> Verdict:
+    """Check *predicate* by the evaluator of its kind. Raises `Unanswerable`."""
     kind = predicate["kind"]
-    evaluator = EVALUATORS.get(kind) if kind in kinds else None
+    evaluator = evaluators.get(kind)
     if evaluator is None:
         raise Unanswerable(f"there is no evaluator for the predicate kind {quoted(kind)}")
     return evaluator(predicate, ground)
@@ -137,7 +140,7 @@ def _difference(content: bytes, field: str, wanted: Any) -> str | None:
 
 
 #: The one vocabulary: `Product.gate_kinds` names what is here, and what composition notes goes by the same names.
-EVALUATORS: FrozenDict[str, Callable[[Json, Ground], Verdict]] = FrozenDict(
+EVALUATORS: FrozenDict[str, Evaluator] = FrozenDict(
     {
         "command-exit-zero": _command_exit_zero,
         "artifact-frontmatter-equals": _artifact_frontmatter_equals,

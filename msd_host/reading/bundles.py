@@ -151,7 +151,7 @@ class _Scan:
             return [self._about_root(SkipCode.MANIFEST_UNREADABLE, fault_of(error, "the capability folder").message)]
         try:
             names = self._names(fd)
-            found = [c for name, link in names if (c := self._one(fd, name, link)) is not None]
+            found = [c for name, link in names if (c := self._look_at(fd, name, link)) is not None]
             return [*found, *self._missing(frozenset(name for name, _ in names))]
         except _TooMany as error:
             return [self._about_root(SkipCode.TOO_MANY_CANDIDATES, str(error))]
@@ -188,6 +188,20 @@ class _Scan:
                 fault = Fault(SkipCode.BUNDLE_MISSING, "its folder is gone, and it declared gates")
                 where = os.path.join(self.path, id)
                 yield Candidate(id, self.scope, self.path, where, Consent("granted"), gates=points, faults=(fault,))
+
+    def _look_at(self, root: int, name: str, link: bool) -> Candidate | None:
+        """One candidate, whatever goes wrong with it: what we did not foresee is a fault of that one alone."""
+        try:
+            return self._one(root, name, link)
+        except OSError as error:
+            fault = Fault(SkipCode.MANIFEST_UNREADABLE, fault_of(error, "the folder").message)
+        except (Exception, RecursionError) as error:
+            details = FrozenDict({"error": type(error).__name__})
+            message = f"looking at it failed with {type(error).__name__}: {clean(error, 120)}"
+            fault = Fault(SkipCode.INTERNAL_ERROR, message, details=details)
+        consent = self.consent(self._decisions(name), name, None)
+        where, gates = os.path.join(self.path, name), self.kept_gates(name)
+        return Candidate(name, self.scope, self.path, where, consent, faults=(fault,), gates=gates)
 
     def _one(self, root: int, name: str, link: bool) -> Candidate | None:
         where = os.path.join(self.path, name)

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 __all__ = ["points_in_text"]
 
-_TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"|[\[\]{}:]', re.DOTALL)
+#: A string that never ends is a token too, so that no text makes the walk look at its tail again and again.
+_TOKEN = re.compile(r'"((?:[^"\\]|\\(?:.|\Z))*)(?:"|\Z)|[\[\]{}:]', re.DOTALL)
 _MEMBER, _GATE = 1, 3  # how deep the members of the document and of one gate lie: { "gates": [ { "point": …
 
 

@@ -1,4 +1,4 @@
-"""Prints the conformance table at the end of a run that took part in it."""
+"""Prints the conformance table at the end of a run that took part in it, whether it passed or failed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ def tally(request: pytest.FixtureRequest) -> Tally:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A worker hands its counts to the process that prints them."""
     output = getattr(session.config, "workeroutput", None)
-    found = session.config.stash[TALLY]
     if output is not None:
-        rules = {rule: [count, sorted(cases)] for rule, (count, cases) in found.rules.items()}
-        output["conformance"] = [found.cases, found.equal, rules, found.unexplained]
+        output["conformance"] = session.config.stash[TALLY].counts()
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     counts = getattr(node, "workeroutput", {}).get("conformance")
     if counts is not None:
