@@ -1,6 +1,8 @@
 """Observers hear what happened and answer nothing (spec 50). A failing or slow one never changes a result."""
 
 # mypy: disable-error-code="empty-body"
+# pyright: reportReturnType=false
+# A hookspec has no body.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,8 @@
 """Gate predicate kinds that `loop check` evaluates besides the host's own (spec 50)."""
 
 # mypy: disable-error-code="empty-body"
+# pyright: reportReturnType=false
+# A hookspec has no body.
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -5,6 +5,8 @@ can only subtract. Vetoes form a set: neither registration nor installation orde
 """
 
 # mypy: disable-error-code="empty-body"
+# pyright: reportReturnType=false
+# A hookspec has no body.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -5,6 +5,8 @@ nothing appeared, nothing loosened and nothing vanished.
 """
 
 # mypy: disable-error-code="empty-body"
+# pyright: reportReturnType=false
+# A hookspec has no body.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

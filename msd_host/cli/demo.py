@@ -7,8 +7,6 @@ import os
 import tempfile
 from typing import Any
 
-from ..activation.config import read_config
-from ..activation.state import Activation
 from ..host import Host
 from ..loop.resolve import PointState, resolve
 from ..text import clean
@@ -78,8 +76,7 @@ class _Stage:
 
     def point(self) -> PointState:
         composition = self.host.compose(self.project)
-        config = read_config(self.host.files, self.host.product, composition.roots)
-        return resolve(composition.registry, _POINT, Activation(composition.registry, config))
+        return resolve(composition.registry, _POINT, self.host.activation(composition))
 
     def line(self, text: str = "") -> None:
         """What the audience reads; with --json only the answer at the end is wanted."""

@@ -198,18 +198,15 @@ os._exit(0)
 def _check(found: Found) -> Checked:
     words = [found.distribution, found.version, found.entry, found.target, found.where]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    argv = [sys.executable, "-c", _PROBE, json.dumps(words)]
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _PROBE, json.dumps(words)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=CHECK_SECONDS,
-            env=env,
-            check=False,
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=CHECK_SECONDS, env=env, check=False
         )
-        ok, reason, hooks = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
         return Checked(found.name, False, f"it did not come to an end within {CHECK_SECONDS:g} s")
+    try:
+        ok, reason, hooks = json.loads(done.stdout)
     except ValueError:
         return Checked(found.name, False, f"its process ended with exit {done.returncode} before it could be looked at")
     return Checked(found.name, bool(ok), str(reason), tuple(hooks))

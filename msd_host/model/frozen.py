@@ -3,6 +3,8 @@
 A `dict` subclass, not a proxy: reading stays at C speed, `json.dumps` takes it as it is, and it pickles.
 """
 
+# pyright: reportAssignmentType=false
+# What refuses every call has one signature for all of them.
 from __future__ import annotations
 
 from collections.abc import Mapping

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..activation.config import read_config
-from ..activation.state import Activation
 from ..host import Host
 from ..loop.render import envelope
 from ..loop.resolve import resolve
@@ -123,5 +121,4 @@ class World:
     def render(self, point: str) -> dict[str, Any]:
         """The envelope of one point, as `loop render-hooks` prints it."""
         composition = self.host.compose(self.project)
-        config = read_config(self.host.files, self.host.product, composition.roots)
-        return envelope(resolve(composition.registry, point, Activation(composition.registry, config)))
+        return envelope(resolve(composition.registry, point, self.host.activation(composition)))
