@@ -86,6 +86,10 @@ class Ground:
             (folder / "fragments").mkdir(parents=True)
             (folder / "capability.json").write_text(json.dumps(bundle(id), indent=2))
             (folder / "fragments" / "plan.md").write_text("A line of a fragment that is put into a prompt.\n" * 20)
+            if project:  # what is hashed besides what is read: skills and an agent of 2 KB each
+                for name in ("skills/one/SKILL.md", "skills/two/SKILL.md", "agents/agent.md"):
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    (folder / name).write_text("A line of instructions for an agent.\n" * 55)
         self.host = Host(MSD, home=self.home, discover_extensions=False)
         if project:
             for id in self.ids:

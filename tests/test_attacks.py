@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from msd_host import Host, SkipCode
+from msd_host import Files, Host, SkipCode
 from tests.cli import environment, msd, msd_on_terminal
 from tests.planted import World, bare_product, boolean, contribution, gate, ledger, manifest, step
 
@@ -26,6 +26,9 @@ READ_ONLY = [
     ("capability", "trust", "list"),
     ("registry", "show"),
     ("registry", "digest"),
+    ("capability", "state"),
+    ("settings", "list"),
+    ("plugins", "list"),
 ]
 
 
@@ -435,3 +438,116 @@ def test_one_project_says_nothing_about_another(world: World, tmp_path: Path) ->
     assert json.loads(msd(world, "capability", "trust", "list", "--json").out)["grants"][0]["root"] == str(
         world.project
     )
+
+
+def test_a_hard_link_is_the_file_it_is_and_an_edit_by_its_other_name_is_seen(world: World) -> None:
+    folder = world.add_project("acme", files={"data.txt": "one"})
+    other = world.root / "outside.txt"
+    other.write_text("one")
+    (folder / "data.txt").unlink()
+    os.link(other, folder / "data.txt")
+    world.grant("acme")
+    assert world.accepted() == {"acme"}
+    other.write_text("two")
+    assert world.codes() == {"acme": "consent-changed"}
+
+
+class Swapping(Files):
+    """Does *mischief* just before the n-th call to the operating system."""
+
+    def __init__(self, at: int, mischief: Callable[[], object]) -> None:
+        self.left, self.mischief = at, mischief
+
+    def _tick(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            self.mischief()
+
+    def open_file(self, name: str, dir_fd: int | None = None) -> int:
+        self._tick()
+        return super().open_file(name, dir_fd)
+
+    def open_folder(self, name: str, dir_fd: int | None = None, *, follow: bool = False) -> int:
+        self._tick()
+        return super().open_folder(name, dir_fd, follow=follow)
+
+    def fstat(self, fd: int) -> os.stat_result:
+        self._tick()
+        return super().fstat(fd)
+
+    def read(self, fd: int, size: int) -> bytes:
+        self._tick()
+        return super().read(fd, size)
+
+    def close(self, fd: int) -> None:
+        self._tick()
+        super().close(fd)
+
+    def stat(self, path: str, *, follow: bool = True, dir_fd: int | None = None) -> os.stat_result:
+        self._tick()
+        return super().stat(path, follow=follow, dir_fd=dir_fd)
+
+    def realpath(self, path: str) -> str:
+        self._tick()
+        return super().realpath(path)
+
+
+GOOD, EVIL = "the text that was agreed to\n", "the text that was never agreed\n"
+
+
+def _mischiefs(world: World) -> dict[str, Callable[[], object]]:
+    """Ways to swap a file or folder of the bundle; each keeps names and, where it can, sizes."""
+    folder = world.project_folder("acme")
+    fragment, manifest_file = folder / "sub" / "f.md", folder / "capability.json"
+    evil_manifest = manifest_file.read_text().replace('"Title of acme"', '"EVIL of acme"')
+    outside = world.root / "outside"
+    outside.mkdir()
+    (outside / "f.md").write_text(EVIL)
+    other = world.plant(world.root / "other", evil_manifest, {"sub/f.md": EVIL})
+
+    def replace(path: Path, text: str) -> None:
+        spare = path.with_name("spare")
+        spare.write_text(text)
+        spare.replace(path)
+
+    def link(path: Path, target: Path) -> None:
+        path.rename(world.root / "moved")
+        path.symlink_to(target)
+
+    return {
+        "write-in-place": lambda: fragment.write_text(EVIL),
+        "rename-over": lambda: replace(fragment, EVIL),
+        "file-link": lambda: link(fragment, outside / "f.md"),
+        "folder-link": lambda: link(fragment.parent, outside),
+        "hard-link": lambda: (fragment.unlink(), os.link(outside / "f.md", fragment)),
+        "manifest": lambda: replace(manifest_file, evil_manifest),
+        "whole-bundle": lambda: (folder.rename(world.root / "moved"), other.rename(folder)),
+        "bundle-link": lambda: link(folder, other),
+    }
+
+
+SWAPS = "write-in-place rename-over file-link folder-link hard-link manifest whole-bundle bundle-link".split()
+
+
+@pytest.mark.parametrize("name", SWAPS)
+def test_a_swap_between_any_two_calls_lets_the_agreed_bytes_act_or_nothing(tmp_path: Path, name: str) -> None:
+    acted = inert = 0
+    for at in range(1, 200):
+        world = World(tmp_path / str(at))
+        part = contribution("ship:pre", "orchestrator", fragment={"path": "sub/f.md"})
+        world.add_project("acme", contributions=[part], files={"sub/f.md": GOOD})
+        world.grant("acme")
+        swapping = Swapping(at, _mischiefs(world)[name])
+        world.host.files = swapping
+        registry = world.load()
+        if "acme" in registry.capabilities:
+            acted += 1
+            assert registry.capabilities["acme"].contributions[0]["fragment"]["inline"] == GOOD
+            assert registry.capabilities["acme"].title == "Title of acme"
+        else:
+            inert += 1
+        if swapping.left > 0:
+            break  # the load was over before the swap
+    assert swapping.left > 0
+    assert acted and inert, (acted, inert)
+    print(f"{name}: {acted + inert} interleavings, {acted} with the agreed bytes, {inert} inert")

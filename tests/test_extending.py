@@ -21,7 +21,7 @@ from msd_host import Event, ExtensionRefused, Host, PredicateKind, PredicateVerd
 from msd_host.extending import manager
 from msd_host.extending.values import EVENT_KINDS
 from tests.cli import environment, msd
-from tests.planted import World, bare_product, gate
+from tests.planted import World, bare_product, boolean, gate
 
 
 class Picky:
@@ -221,6 +221,17 @@ class TestObserve:
         host.trust.grant(world.project, "cc")
         kinds = [e.kind for e in listening.heard if e.kind.startswith("consent-")]
         assert kinds == ["consent-revoked", "consent-denied", "consent-granted"]
+
+    def test_it_hears_settings_and_removals_made_through_the_same_host(self, world: World) -> None:
+        from msd_host.lifecycle.remove import plan_removal, remove_overlay
+
+        world.add_global("dd", config={"dd.on": boolean()})
+        listening = Listening()
+        host = hosted(world, listening)
+        host.settings.set(host.compose(world.project), "dd.on", False)
+        remove_overlay(host, plan_removal(host, world.project, "dd", None))
+        told = [(e.kind, e.data.get("key") or e.data.get("id")) for e in listening.heard]
+        assert ("setting-changed", "dd.on") in told and ("remove-committed", "dd") in told
 
     def test_a_failing_or_slow_one_changes_nothing_and_is_told_once(
         self, world: World, monkeypatch: pytest.MonkeyPatch
@@ -487,6 +498,24 @@ class TestInstalled:
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=env, cwd="/")
         assert "['aa', 'bb', 'cc']" in done.stdout and "inside the project" in done.stdout, done.stderr
         assert not (planted.folder / "planted.imported").exists()
+
+    def test_two_hundred_distributions_are_scanned_once_in_a_process(
+        self, world: World, installed: Installed, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from msd_host.extending import discovery
+
+        for number in range(200):
+            installed.add(f"dist-{number}", None, raw="[console_scripts]\nx = y\n")
+        monkeypatch.syspath_prepend(str(installed.folder))
+        looked: list[str] = []
+        real = discovery._distributions
+        monkeypatch.setattr(discovery, "_distributions", lambda folder: looked.append(folder) or real(folder))
+        product = bare_product()
+        for _ in range(3):
+            host = Host(product, home=world.home)
+            host.load(cwd=world.project)
+            assert host.open_hooks(host.roots(world.project)) is None, "nothing of ours is installed, so no manager"
+        assert looked.count(str(installed.folder)) == 1
 
     def test_bad_metadata_is_one_warning_and_the_others_load(self, world: World, installed: Installed) -> None:
         installed.add("org-policy", VETO)

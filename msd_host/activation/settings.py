@@ -120,6 +120,8 @@ class Settings:
         target = self.layer_for(composition, key, layer)
         edit = config_edit(host, composition.roots, target, change)
         changed = store.apply(host.files, host.product.limits, [edit])[0]
+        if changed:
+            host.tell("setting-changed", key=key, layer=target)
         activation = Activation(composition.registry, self.config(composition))
         setting = activation.setting(key)
         return Written(key, target, edit.path, changed, setting, self._after(composition, activation, setting, target))

@@ -106,6 +106,7 @@ def remove_overlay(host: Host, plan: Removal) -> dict[str, Any]:
         _forget(plan)
     if plan.folder is not None:
         _delete(plan.folder, plan.id)
+    host.tell("remove-committed", id=plan.id, scope=plan.scope.label)
     return {
         "removed": plan.id,
         "scope": plan.scope.label,
