@@ -132,11 +132,11 @@ def hash_number(number: int) -> str:
 
 @pytest.fixture
 def grant() -> Callable[..., Grant]:
-    """A grant for `/work/p` and `demo`, changed as asked; a number stands for a content hash."""
+    """A grant for `/srv/p` and `demo`, changed as asked; a number stands for a content hash."""
 
     def make(number: int = 1, **changes: Any) -> Grant:
         given: dict[str, Any] = {
-            "root": "/work/p",
+            "root": "/srv/p",
             "id": "demo",
             "gates": ("plan:pre",),
             "version": "1.0.0",

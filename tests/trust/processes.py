@@ -36,7 +36,7 @@ def bundles(home: Path) -> BundleStore:
     return BundleStore(str(home), "msd", Files(), Limits())
 
 
-def grant(number: int, id: str = "demo", root: str = "/work/p") -> Grant:
+def grant(number: int, id: str = "demo", root: str = "/srv/p") -> Grant:
     return Grant(root=root, id=id, content_hash=from_hex(f"{number:0128x}"), gates=("plan:pre",))
 
 
@@ -61,13 +61,13 @@ def damaged(home: Path) -> None:
 
 def facts(home: Path) -> Any:
     """What a reader sees, as JSON."""
-    found = consent(home).decisions("/work/p", "demo")
+    found = consent(home).decisions("/srv/p", "demo")
     whole = bundles(home).verify(bundle(home).content_hash)
     return {
         "denied": found.denied,
         "grants": sorted(int(g.content_hash != grant(1).content_hash) + 1 for g in found.grants),
         "ignored": len(found.ignored),
-        "listed": len(consent(home).records_for_root("/work/p")),
+        "listed": len(consent(home).records_for_root("/srv/p")),
         "bundle": whole is not None,
     }
 
@@ -87,7 +87,7 @@ def granted_twice(home: Path) -> None:
 
 def denied(home: Path) -> None:
     consent(home).grant(grant(1))
-    consent(home).deny("/work/p", "demo")
+    consent(home).deny("/srv/p", "demo")
 
 
 #: name: what was there, what happens
@@ -95,13 +95,13 @@ SCENARIOS: dict[str, tuple[Callable[[Path], object], Callable[[Path], object]]] 
     "first grant": (nothing, granted),
     "second grant": (granted, lambda home: consent(home).grant(grant(2))),
     "grant over denial": (denied, lambda home: consent(home).grant(grant(2))),
-    "deny": (granted_twice, lambda home: consent(home).deny("/work/p", "demo")),
-    "revoke": (granted_twice, lambda home: consent(home).revoke("/work/p", "demo")),
+    "deny": (granted_twice, lambda home: consent(home).deny("/srv/p", "demo")),
+    "revoke": (granted_twice, lambda home: consent(home).revoke("/srv/p", "demo")),
     "revoke one": (
         granted_twice,
-        lambda home: consent(home).revoke("/work/p", "demo", grant(1).content_hash),
+        lambda home: consent(home).revoke("/srv/p", "demo", grant(1).content_hash),
     ),
-    "lift": (denied, lambda home: consent(home).lift_denial("/work/p", "demo")),
+    "lift": (denied, lambda home: consent(home).lift_denial("/srv/p", "demo")),
     "gc": (granted_twice, lambda home: consent(home).gc(gone=lambda root, id: True, stale_after=-1)),
     "put": (nothing, lambda home: bundles(home).put(bundle(home))),
     "put over damage": (damaged, lambda home: bundles(home).put(bundle(home))),
@@ -193,11 +193,11 @@ def crowd(folder: Path, workers: int = 6, rounds: int = 12) -> dict[str, Any]:
             store.grant(grant(me * 1000 + turn, id=f"mine-{me}"))
             store.grant(grant(me * 1000 + turn, id="shared"))
             if turn % 3 == 1:
-                store.revoke("/work/p", f"mine-{me}")
+                store.revoke("/srv/p", f"mine-{me}")
             if turn % 4 == 2:
-                store.deny("/work/p", f"mine-{me}")
+                store.deny("/srv/p", f"mine-{me}")
             if me == 0:
-                store.revoke("/work/p", "shared")
+                store.revoke("/srv/p", "shared")
         bundles(home).put(bundle(home))
 
     def read() -> None:
@@ -212,15 +212,15 @@ def crowd(folder: Path, workers: int = 6, rounds: int = 12) -> dict[str, Any]:
     codes += at_once([lambda me=me: finish(me) for me in range(workers)])
     store = consent(home)
     last = [grant(me * 1000 + 999).content_hash for me in range(workers)]
-    shared = {g.content_hash for g in store.decisions("/work/p", "shared").grants}
+    shared = {g.content_hash for g in store.decisions("/srv/p", "shared").grants}
     expected = FrozenDict({f"mine-{me}": sorted(_expected(me, rounds)) for me in range(workers)})
     return {
         "codes": codes,
         "shared": [content_hash in shared for content_hash in last],
-        "mine": {id: sorted(g.content_hash for g in store.decisions("/work/p", id).grants) for id in expected},
+        "mine": {id: sorted(g.content_hash for g in store.decisions("/srv/p", id).grants) for id in expected},
         "expected": dict(expected),
         "ignored": list(store.records().ignored),
-        "listed": sorted({g.id for g in store.records_for_root("/work/p")}),
+        "listed": sorted({g.id for g in store.records_for_root("/srv/p")}),
         "bundle": bundles(home).verify(bundle(home).content_hash) is not None,
         "litter": [p.name for p in home.rglob(".*") if p.name.startswith((".tmp-", ".gone-"))],
     }

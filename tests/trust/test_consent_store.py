@@ -43,7 +43,7 @@ def file_of(home: Path, grant: Grant) -> Path:
     return folder_of(home, grant) / f"{hex_of(grant.content_hash)}.json"
 
 
-def denial_of(home: Path, root: str = "/work/p", id: str = "demo") -> Path:
+def denial_of(home: Path, root: str = "/srv/p", id: str = "demo") -> Path:
     return home / ".msd/consent/denials" / f"{key_of(root, id)}.json"
 
 
@@ -59,27 +59,27 @@ class TestGrants:
             how="hash",
         )
         store.grant(given_)
-        assert store.decisions("/work/p", "demo") == Decisions(False, (given_,))
+        assert store.decisions("/srv/p", "demo") == Decisions(False, (given_,))
         assert file_of(home, given_).is_file()
 
     def test_case_74_nothing_at_another_place(self, store: ConsentStore, grant: Granting) -> None:
         store.grant(grant())
-        assert store.decisions("/work/q", "demo") == NOTHING
-        assert store.decisions("/work/p", "other") == NOTHING
-        assert store.decisions("/work/p demo", "") == NOTHING
+        assert store.decisions("/srv/q", "demo") == NOTHING
+        assert store.decisions("/srv/p", "other") == NOTHING
+        assert store.decisions("/srv/p demo", "") == NOTHING
 
     def test_case_75_each_content_has_its_own_grant(
         self, store: ConsentStore, grant: Granting, number: Callable[[int], str]
     ) -> None:
         store.grant(grant(1))
         store.grant(grant(2))
-        found = store.decisions("/work/p", "demo").grants
+        found = store.decisions("/srv/p", "demo").grants
         assert [g.content_hash for g in found] == [number(2), number(1)]
 
     def test_granting_twice_is_granting_once_with_the_later_date(self, store: ConsentStore, grant: Granting) -> None:
         store.grant(grant())
         store.grant(grant(granted_at="2027-01-01T00:00:00Z"))
-        assert [g.granted_at for g in store.decisions("/work/p", "demo").grants] == ["2027-01-01T00:00:00Z"]
+        assert [g.granted_at for g in store.decisions("/srv/p", "demo").grants] == ["2027-01-01T00:00:00Z"]
 
     @pytest.mark.parametrize(
         "changes",
@@ -107,7 +107,7 @@ class TestGrants:
     @pytest.mark.parametrize("id", ["", "__proto__", "with space", "../escape", chr(0xDCFF), chr(0xD800), "a\0b", "é"])
     def test_any_id_can_be_asked_about(self, store: ConsentStore, grant: Granting, id: str) -> None:
         store.grant(grant())
-        assert store.decisions("/work/p", id) == NOTHING
+        assert store.decisions("/srv/p", id) == NOTHING
         assert store.decisions("/" + id, "demo") == NOTHING
 
     def test_case_97_two_spellings_of_a_name_are_two_places(self, store: ConsentStore, grant: Granting) -> None:
@@ -124,13 +124,13 @@ class TestGrants:
 
     def test_reading_needs_no_store(self, tmp_path: Path) -> None:
         store = ConsentStore(str(tmp_path / "nowhere"), "msd", Files(), Limits())
-        assert store.decisions("/work/p", "demo") == NOTHING
+        assert store.decisions("/srv/p", "demo") == NOTHING
         assert not store.has_any()
         assert store.problem() is None
         assert store.remedy is None
-        assert store.records().grants == store.records_for_root("/work/p") == ()
-        assert store.revoke("/work/p", "demo") == 0
-        assert not store.lift_denial("/work/p", "demo")
+        assert store.records().grants == store.records_for_root("/srv/p") == ()
+        assert store.revoke("/srv/p", "demo") == 0
+        assert not store.lift_denial("/srv/p", "demo")
         assert store.gc() == ()
         assert not (tmp_path / "nowhere").exists()
 
@@ -148,7 +148,7 @@ class TestGrants:
 
     def test_modes(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant())
-        store.deny("/work/p", "other")
+        store.deny("/srv/p", "other")
         for path in (home / ".msd").rglob("*"):
             assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
         assert stat.S_IMODE((home / ".msd").stat().st_mode) == 0o700
@@ -161,10 +161,10 @@ class TestGrants:
         store.grant(grant(2))
         assert order == ["file", "rename", "folder"]
         order.clear()
-        store.revoke("/work/p", "demo")
+        store.revoke("/srv/p", "demo")
         assert order == ["rename", "folder"]
         order.clear()
-        store.deny("/work/p", "demo")
+        store.deny("/srv/p", "demo")
         assert order[:4] == ["folder", "file", "rename", "folder"]
 
     def test_other_products_have_their_own_store(self, home: Path, grant: Granting) -> None:
@@ -176,11 +176,11 @@ class TestGrants:
         store = with_limits(home, record_bytes=4000)
         digests = FrozenDict({f"file-{i}": FileDigest("00" * 64, 1, False) for i in range(100)})
         store.grant(grant(files=digests, disclosure={"surfaces": []}))
-        (found,) = store.decisions("/work/p", "demo").grants
+        (found,) = store.decisions("/srv/p", "demo").grants
         assert found.files == {}
         assert found.disclosure == {"surfaces": ()}
         store.grant(grant(disclosure={"long": "x" * 5000}))
-        assert store.decisions("/work/p", "demo").grants[0].disclosure == {}
+        assert store.decisions("/srv/p", "demo").grants[0].disclosure == {}
 
     def test_a_record_that_cannot_be_made_small_enough(self, grant: Granting) -> None:
         with pytest.raises(RecordFault):
@@ -194,18 +194,18 @@ class TestDenials:
     def test_a_denial_holds_beside_a_grant(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant())
         kept = file_of(home, grant()).read_bytes()
-        store.deny("/work/p", "demo")
-        assert store.decisions("/work/p", "demo") == Decisions(denied=True)
+        store.deny("/srv/p", "demo")
+        assert store.decisions("/srv/p", "demo") == Decisions(denied=True)
         folder_of(home, grant()).mkdir(mode=0o700)
         file_of(home, grant()).write_bytes(kept)
         file_of(home, grant()).chmod(0o600)
-        found = store.decisions("/work/p", "demo")
+        found = store.decisions("/srv/p", "demo")
         assert found.denied
         assert found.grants == (grant(),)
 
     @pytest.mark.parametrize("shape", ["empty", "garbage", "folder", "dangling link", "pipe", "wide open"])
     def test_a_denial_counts_whatever_it_is(self, store: ConsentStore, home: Path, grant: Granting, shape: str) -> None:
-        store.deny("/work/p", "other")
+        store.deny("/srv/p", "other")
         path = denial_of(home)
         if shape == "folder":
             path.mkdir()
@@ -216,28 +216,28 @@ class TestDenials:
         else:
             path.write_bytes(b"" if shape == "empty" else b"\xff{")
             path.chmod(0o666)
-        assert store.decisions("/work/p", "demo").denied
+        assert store.decisions("/srv/p", "demo").denied
         assert len(store.records().ignored) == 1
-        store.deny("/work/p", "demo")
+        store.deny("/srv/p", "demo")
         store.grant(grant())
-        assert store.decisions("/work/p", "demo") == Decisions(False, (grant(),))
+        assert store.decisions("/srv/p", "demo") == Decisions(False, (grant(),))
 
     def test_what_was_granted_before_does_not_come_back(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant(1))
         kept = file_of(home, grant(1)).read_bytes()
-        store.deny("/work/p", "demo")
+        store.deny("/srv/p", "demo")
         folder_of(home, grant()).mkdir(mode=0o700)
         file_of(home, grant(1)).write_bytes(kept)
         file_of(home, grant(1)).chmod(0o600)
         store.grant(grant(2))
-        assert store.decisions("/work/p", "demo") == Decisions(False, (grant(2),))
+        assert store.decisions("/srv/p", "demo") == Decisions(False, (grant(2),))
 
     def test_lifting_grants_nothing(self, store: ConsentStore, grant: Granting) -> None:
         store.grant(grant())
-        store.deny("/work/p", "demo")
-        assert store.lift_denial("/work/p", "demo")
-        assert not store.lift_denial("/work/p", "demo")
-        assert store.decisions("/work/p", "demo") == NOTHING
+        store.deny("/srv/p", "demo")
+        assert store.lift_denial("/srv/p", "demo")
+        assert not store.lift_denial("/srv/p", "demo")
+        assert store.decisions("/srv/p", "demo") == NOTHING
 
     def test_denying_twice_keeps_the_first(self, store: ConsentStore) -> None:
         store.deny("/home/u", "demo", scope="global", denied_at="2026-01-01T00:00:00Z", host_version="1")
@@ -269,36 +269,36 @@ class TestDenials:
                     os.utime(home / "new", (1, 1))
                     os.replace(home / "new", denial_of(home))
 
-        store.deny("/work/p", "demo")
+        store.deny("/srv/p", "demo")
         ConsentStore(str(home), "msd", spy(meddle), Limits()).grant(grant())
-        assert store.decisions("/work/p", "demo").denied
+        assert store.decisions("/srv/p", "demo").denied
 
 
 class TestRevoking:
     def test_all_of_one_capability(self, store: ConsentStore, grant: Granting) -> None:
-        for made in (grant(1), grant(2), grant(id="other"), grant(root="/work/q")):
+        for made in (grant(1), grant(2), grant(id="other"), grant(root="/srv/q")):
             store.grant(made)
-        assert store.revoke("/work/p", "demo") == 2
-        assert store.revoke("/work/p", "demo") == 0
-        assert store.decisions("/work/p", "demo") == NOTHING
-        assert store.decisions("/work/p", "other").grants
-        assert store.decisions("/work/q", "demo").grants
+        assert store.revoke("/srv/p", "demo") == 2
+        assert store.revoke("/srv/p", "demo") == 0
+        assert store.decisions("/srv/p", "demo") == NOTHING
+        assert store.decisions("/srv/p", "other").grants
+        assert store.decisions("/srv/q", "demo").grants
 
     def test_one_content(self, store: ConsentStore, grant: Granting, number: Callable[[int], str]) -> None:
         store.grant(grant(1))
         store.grant(grant(2))
-        assert store.revoke("/work/p", "demo", number(1)) == 1
-        assert store.revoke("/work/p", "demo", number(1)) == 0
-        assert store.decisions("/work/p", "demo").grants == (grant(2),)
-        assert store.revoke("/work/p", "demo", number(2)) == 1
-        assert store.revoke("/work/p", "demo", number(2)) == 0
+        assert store.revoke("/srv/p", "demo", number(1)) == 1
+        assert store.revoke("/srv/p", "demo", number(1)) == 0
+        assert store.decisions("/srv/p", "demo").grants == (grant(2),)
+        assert store.revoke("/srv/p", "demo", number(2)) == 1
+        assert store.revoke("/srv/p", "demo", number(2)) == 0
         with pytest.raises(UsageError):
-            store.revoke("/work/p", "demo", "")
+            store.revoke("/srv/p", "demo", "")
 
     def test_a_denial_stays(self, store: ConsentStore) -> None:
-        store.deny("/work/p", "demo")
-        assert store.revoke("/work/p", "demo") == 0
-        assert store.decisions("/work/p", "demo").denied
+        store.deny("/srv/p", "demo")
+        assert store.revoke("/srv/p", "demo") == 0
+        assert store.decisions("/srv/p", "demo").denied
 
     @pytest.mark.parametrize("whole", [True, False])
     def test_damaged_records_go_too(self, store: ConsentStore, home: Path, grant: Granting, whole: bool) -> None:
@@ -306,12 +306,12 @@ class TestRevoking:
         file_of(home, grant()).unlink()
         file_of(home, grant()).mkdir()
         (file_of(home, grant()) / "inner").write_text("x")
-        assert store.revoke("/work/p", "demo", None if whole else grant().content_hash) == 1
-        assert store.decisions("/work/p", "demo") == NOTHING
+        assert store.revoke("/srv/p", "demo", None if whole else grant().content_hash) == 1
+        assert store.decisions("/srv/p", "demo") == NOTHING
 
     def test_nothing_is_left_of_it(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant())
-        store.revoke("/work/p", "demo")
+        store.revoke("/srv/p", "demo")
         assert list((home / ".msd/consent/grants").iterdir()) == []
 
 
@@ -333,13 +333,13 @@ class TestDamage:
         store.grant(grant(1))
         store.grant(grant(2))
         file_of(home, grant(1)).write_bytes(SHAPES[shape])
-        found = store.decisions("/work/p", "demo")
+        found = store.decisions("/srv/p", "demo")
         assert found.grants == (grant(2),)
         assert len(found.ignored) == 1
         assert found.ignored == store.records().ignored
         store.grant(grant(1))
-        assert set(store.decisions("/work/p", "demo").grants) == {grant(1), grant(2)}
-        assert store.decisions("/work/p", "demo").ignored == ()
+        assert set(store.decisions("/srv/p", "demo").grants) == {grant(1), grant(2)}
+        assert store.decisions("/srv/p", "demo").ignored == ()
         aside = [p.read_bytes() for p in folder_of(home, grant()).iterdir() if p.name.startswith(".aside-")]
         assert aside == [SHAPES[shape]]
 
@@ -359,7 +359,7 @@ class TestDamage:
             {"schema": "1"},
             {"schema": True},
             {"schema": None},
-            {"root": "/work/q"},
+            {"root": "/srv/q"},
             {"root": "work/p"},
             {"id": "other"},
             {"how": "forged"},
@@ -381,14 +381,14 @@ class TestDamage:
         store.grant(grant())
         record = json.loads(file_of(home, grant()).read_text())
         file_of(home, grant()).write_text(json.dumps({**record, **changes}))
-        found = store.decisions("/work/p", "demo")
+        found = store.decisions("/srv/p", "demo")
         assert bool(found.grants) is not bool(found.ignored)
         return bool(found.grants)
 
     def test_a_record_under_another_hash_is_ignored(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant(1))
         file_of(home, grant(1)).rename(file_of(home, grant(2)))
-        assert store.decisions("/work/p", "demo").grants == ()
+        assert store.decisions("/srv/p", "demo").grants == ()
 
     @pytest.mark.parametrize("name", ["x.json", "record", "A" * 128 + ".json", "0" * 128])
     def test_a_record_under_no_hash_is_ignored(
@@ -396,7 +396,7 @@ class TestDamage:
     ) -> None:
         store.grant(grant())
         file_of(home, grant()).rename(folder_of(home, grant()) / name)
-        found = store.decisions("/work/p", "demo")
+        found = store.decisions("/srv/p", "demo")
         assert found.grants == ()
         assert len(found.ignored) == 1
 
@@ -416,11 +416,11 @@ class TestDamage:
         else:
             path.unlink()
             path.mkdir() if kind == "folder" else os.mkfifo(path)
-        found = store.decisions("/work/p", "demo")
+        found = store.decisions("/srv/p", "demo")
         assert found.grants == ()
         assert len(found.ignored) == 1
         store.grant(grant())
-        assert store.decisions("/work/p", "demo") == Decisions(False, (grant(),))
+        assert store.decisions("/srv/p", "demo") == Decisions(False, (grant(),))
 
     @pytest.mark.parametrize("kind", ["file", "link", "wide open"])
     def test_a_folder_that_is_none_is_kept_aside(
@@ -433,11 +433,11 @@ class TestDamage:
         else:
             path.rename(home / "moved")
             path.write_text("x") if kind == "file" else path.symlink_to(home / "moved")
-        found = store.decisions("/work/p", "demo")
+        found = store.decisions("/srv/p", "demo")
         assert found.grants == ()
         assert len(found.ignored) == 1
         store.grant(grant(2))
-        assert store.decisions("/work/p", "demo") == Decisions(False, (grant(2),))
+        assert store.decisions("/srv/p", "demo") == Decisions(False, (grant(2),))
         assert [p.name for p in path.parent.iterdir() if p.name.startswith(".aside-")]
 
     @settings(CALM, max_examples=200)
@@ -470,9 +470,9 @@ class TestDamage:
         path = file_of(home, grant())
         head = path.read_bytes().partition(b',\n"details":')[0]
         path.write_bytes(head + b',\n"details":' + details + (b"\n}}\n" if details == b"{" else b"}\n"))
-        found = store.decisions("/work/p", "demo")
+        found = store.decisions("/srv/p", "demo")
         with store.open_view() as view:
-            brief = view.decisions("/work/p", "demo")
+            brief = view.decisions("/srv/p", "demo")
         assert bool(found.grants) is bool(brief.grants)
         assert found.ignored == brief.ignored
         assert all((g.disclosure, g.files) == (EMPTY, EMPTY) for g in found.grants)
@@ -483,18 +483,18 @@ class TestDamage:
         path = file_of(home, grant())
         deep = b'{"a":' * depth + b"0" + b"}" * depth
         path.write_bytes(path.read_bytes().replace(b'"disclosure":{}', b'"disclosure":' + deep))
-        (found,) = store.decisions("/work/p", "demo").grants
+        (found,) = store.decisions("/srv/p", "demo").grants
         assert found.content_hash == grant().content_hash
 
     def test_details_are_read_where_they_are_asked_for(self, store: ConsentStore, grant: Granting) -> None:
         full = grant(disclosure={"surfaces": []}, files=FrozenDict({"a": FileDigest("00", 1, False)}))
         store.grant(full)
         with store.open_view() as view:
-            assert view.decisions("/work/p", "demo").grants == (grant(),)
-            assert view.grants_at("/work/p") == (grant(),)
+            assert view.decisions("/srv/p", "demo").grants == (grant(),)
+            assert view.grants_at("/srv/p") == (grant(),)
         with store.open_view(details=True) as view:
-            assert view.decisions("/work/p", "demo").grants == (full,)
-        assert store.records_for_root("/work/p") == store.records().grants == (full,)
+            assert view.decisions("/srv/p", "demo").grants == (full,)
+        assert store.records_for_root("/srv/p") == store.records().grants == (full,)
 
     def test_a_record_in_another_layout_is_the_same_record(
         self, store: ConsentStore, home: Path, grant: Granting
@@ -503,7 +503,7 @@ class TestDamage:
         store.grant(full)
         path = file_of(home, grant())
         path.write_text(json.dumps(json.loads(path.read_text()), indent=2, sort_keys=True))
-        assert store.decisions("/work/p", "demo").grants == (full,)
+        assert store.decisions("/srv/p", "demo").grants == (full,)
 
     @pytest.mark.parametrize("cut", [1, 2, 3, 20, 200])
     def test_a_record_that_is_cut_short_is_none(
@@ -512,7 +512,7 @@ class TestDamage:
         store.grant(grant(disclosure={"surfaces": []}))
         path = file_of(home, grant())
         path.write_bytes(path.read_bytes()[:-cut])
-        assert store.decisions("/work/p", "demo").grants == ()
+        assert store.decisions("/srv/p", "demo").grants == ()
 
     def test_a_record_that_comes_in_pieces(self, store: ConsentStore, home: Path, grant: Granting, spy: Any) -> None:
         class Piecemeal(spy):  # type: ignore[misc]
@@ -521,12 +521,12 @@ class TestDamage:
 
         store.grant(grant())
         piecemeal = ConsentStore(str(home), "msd", Piecemeal(), Limits())
-        assert piecemeal.decisions("/work/p", "demo").grants == (grant(),)
+        assert piecemeal.decisions("/srv/p", "demo").grants == (grant(),)
 
     def test_a_pipe_among_the_records_does_not_hang(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant())
         os.mkfifo(folder_of(home, grant()) / "pipe.json")
-        assert store.decisions("/work/p", "demo").grants == (grant(),)
+        assert store.decisions("/srv/p", "demo").grants == (grant(),)
 
 
 FOLDERS = [".msd", ".msd/consent", ".msd/consent/grants", ".msd/consent/denials", ".msd/consent/roots"]
@@ -536,7 +536,7 @@ class TestHealth:
     @pytest.fixture(autouse=True)
     def _filled(self, store: ConsentStore, grant: Granting) -> None:
         store.grant(grant())
-        store.deny("/work/p", "other")
+        store.deny("/srv/p", "other")
 
     def refuses(self, store: ConsentStore, grant: Granting) -> str:
         """Nothing granted, nothing written, one message; a no still holds."""
@@ -544,13 +544,13 @@ class TestHealth:
         assert problem
         with store.open_view() as view:
             assert view.problem == problem
-            assert view.decisions("/work/p", "demo").grants == ()
-            assert view.grants_at("/work/p") == ()
+            assert view.decisions("/srv/p", "demo").grants == ()
+            assert view.grants_at("/srv/p") == ()
         for write in (
             lambda: store.grant(grant(2)),
-            lambda: store.deny("/work/p", "demo"),
-            lambda: store.revoke("/work/p", "demo"),
-            lambda: store.lift_denial("/work/p", "other"),
+            lambda: store.deny("/srv/p", "demo"),
+            lambda: store.revoke("/srv/p", "demo"),
+            lambda: store.lift_denial("/srv/p", "other"),
             store.gc,
         ):
             with pytest.raises(ConsentStoreError) as caught:
@@ -564,11 +564,11 @@ class TestHealth:
     def test_others_may_write(self, store: ConsentStore, home: Path, grant: Granting, folder: str, mode: int) -> None:
         (home / folder).chmod(mode)
         assert f"{home / folder} can be written by others" in self.refuses(store, grant)
-        assert store.decisions("/work/p", "other").denied
+        assert store.decisions("/srv/p", "other").denied
         assert store.remedy is not None
         assert os.system(store.remedy) == 0
         assert store.problem() is None
-        assert store.decisions("/work/p", "demo").grants == (grant(),)
+        assert store.decisions("/srv/p", "demo").grants == (grant(),)
 
     def test_one_remedy_covers_every_folder(self, store: ConsentStore, home: Path) -> None:
         for folder in FOLDERS:
@@ -590,7 +590,7 @@ class TestHealth:
     def test_others_may_look(self, store: ConsentStore, home: Path, grant: Granting, mode: int) -> None:
         (home / ".msd").chmod(mode)
         assert store.problem() is None
-        assert store.decisions("/work/p", "demo").grants == (grant(),)
+        assert store.decisions("/srv/p", "demo").grants == (grant(),)
 
     @pytest.mark.parametrize("folder", FOLDERS)
     def test_it_belongs_to_somebody_else(self, store: ConsentStore, home: Path, grant: Granting, folder: str) -> None:
@@ -606,7 +606,7 @@ class TestHealth:
             os.chown(file_of(home, grant()), 12345, -1)
         except PermissionError:
             pytest.skip("only root gives files away")
-        assert store.decisions("/work/p", "demo").grants == ()
+        assert store.decisions("/srv/p", "demo").grants == ()
 
     @pytest.mark.parametrize("folder", FOLDERS)
     def test_a_link(self, store: ConsentStore, home: Path, grant: Granting, folder: str) -> None:
@@ -636,7 +636,7 @@ class TestHealth:
                     raise OSError(code, "simulated")
 
             store = ConsentStore(str(home), "msd", spy(fail), Limits())
-            found = store.decisions("/work/p", "demo")
+            found = store.decisions("/srv/p", "demo")
             assert found.grants in ((), (grant(),))
             assert not found.denied
             if not moment:
@@ -653,7 +653,7 @@ class TestHealth:
 
         with ConsentStore(str(home), "msd", spy(fail), Limits()).open_view() as view:
             assert "EIO" in str(view.problem)
-            assert view.decisions("/work/p", "demo") == NOTHING
+            assert view.decisions("/srv/p", "demo") == NOTHING
 
     @pytest.mark.parametrize("code", [errno.EACCES, errno.EIO])
     def test_a_store_that_cannot_be_looked_at(self, home: Path, grant: Granting, spy: Any, code: int) -> None:
@@ -690,7 +690,7 @@ class TestHealth:
                 store.grant(grant(id="third"))
         assert errno.errorcode[code] in caught.value.message
         assert caught.value.exit_code == 7
-        assert store.decisions("/work/p", "third") == NOTHING
+        assert store.decisions("/srv/p", "third") == NOTHING
         left = [p for p in sorted(home.rglob("*")) if p not in before]
         assert all(p.is_dir() or p.parent.parent.name == "roots" for p in left)
 
@@ -706,26 +706,26 @@ class TestHealth:
 
         monkeypatch.setattr(os, "fsync", fsync)
         store.grant(grant(2))
-        assert len(store.decisions("/work/p", "demo").grants) == 2
+        assert len(store.decisions("/srv/p", "demo").grants) == 2
 
 
 class TestCase80UnusableStores:
     def test_read_and_write_say_the_same(self, home: Path, store: ConsentStore, grant: Granting) -> None:
         store.grant(grant())
-        store.deny("/work/p", "other")
+        store.deny("/srv/p", "other")
         reason = "the store lies inside the served project"
         unusable = ConsentStore(str(home), "msd", Files(), Limits(), usable=reason)
         assert unusable.problem() == reason
         assert unusable.remedy is None
-        assert unusable.decisions("/work/p", "demo") == NOTHING
-        assert unusable.decisions("/work/p", "other") == NOTHING
+        assert unusable.decisions("/srv/p", "demo") == NOTHING
+        assert unusable.decisions("/srv/p", "other") == NOTHING
         assert not unusable.has_any()
         assert unusable.records().grants == ()
         with pytest.raises(ConsentStoreError, match=reason):
             unusable.grant(grant(2))
         with pytest.raises(ConsentStoreError, match=reason):
-            unusable.revoke("/work/p", "demo")
-        assert store.decisions("/work/p", "demo").grants == (grant(),)
+            unusable.revoke("/srv/p", "demo")
+        assert store.decisions("/srv/p", "demo").grants == (grant(),)
 
 
 class TestViews:
@@ -734,31 +734,31 @@ class TestViews:
     ) -> None:
         store.grant(grant())
         with store.open_view() as view:
-            assert view.decisions("/work/p", "demo").grants == (grant(),)
-            store.revoke("/work/p", "demo")
-        assert store.decisions("/work/p", "demo") == NOTHING
+            assert view.decisions("/srv/p", "demo").grants == (grant(),)
+            store.revoke("/srv/p", "demo")
+        assert store.decisions("/srv/p", "demo") == NOTHING
 
     def test_what_is_revoked_after_the_listing_is_not_granted(self, store: ConsentStore, grant: Granting) -> None:
         store.grant(grant())
         with store.open_view() as view:
-            store.revoke("/work/p", "demo")
-            assert view.decisions("/work/p", "demo") == NOTHING
+            store.revoke("/srv/p", "demo")
+            assert view.decisions("/srv/p", "demo") == NOTHING
 
     def test_each_folder_is_listed_once_however_many_ask(
         self, store: ConsentStore, home: Path, grant: Granting, spy: Any
     ) -> None:
         store.grant(grant())
-        store.deny("/work/p", "other")
+        store.deny("/srv/p", "other")
         files = spy()
         with ConsentStore(str(home), "msd", files, Limits()).open_view() as view:
             before = len(files.calls)
             assert len([c for c in files.calls if c[0] == "entries"]) == 2
             for number in range(1000):
-                assert view.decisions("/work/p", f"none-{number}") == NOTHING
+                assert view.decisions("/srv/p", f"none-{number}") == NOTHING
             assert len(files.calls) == before
-            view.decisions("/work/p", "demo")
+            view.decisions("/srv/p", "demo")
             read = len(files.calls)
-            view.decisions("/work/p", "demo")
+            view.decisions("/srv/p", "demo")
             assert len(files.calls) == read
 
     def test_an_absent_store_costs_two_calls(self, home: Path, spy: Any) -> None:
@@ -768,32 +768,32 @@ class TestViews:
 
     def test_a_closed_view_grants_nothing_and_still_denies(self, store: ConsentStore, grant: Granting) -> None:
         store.grant(grant())
-        store.deny("/work/p", "other")
+        store.deny("/srv/p", "other")
         view = store.open_view()
         assert isinstance(view, ConsentView)
         assert view.has_any
         view.close()
         view.close()
-        assert view.decisions("/work/p", "demo") == NOTHING
-        assert view.decisions("/work/p", "other").denied
-        assert view.grants_at("/work/p") == ()
+        assert view.decisions("/srv/p", "demo") == NOTHING
+        assert view.decisions("/srv/p", "other").denied
+        assert view.grants_at("/srv/p") == ()
         assert view.read("anything") == ((), ())
 
     def test_no_descriptor_is_left_open(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         before = set(os.listdir("/dev/fd"))
         store.grant(grant())
-        store.deny("/work/p", "other")
+        store.deny("/srv/p", "other")
         store.records()
         (home / ".msd/consent/grants").chmod(0o777)
-        store.decisions("/work/p", "demo")
+        store.decisions("/srv/p", "demo")
         with pytest.raises(ConsentStoreError):
-            store.revoke("/work/p", "demo")
+            store.revoke("/srv/p", "demo")
         assert set(os.listdir("/dev/fd")) == before
 
     def test_the_grants_of_one_root(self, store: ConsentStore, grant: Granting) -> None:
-        for made in (grant(1), grant(2), grant(id="a", gates=("x",)), grant(id="z"), grant(root="/work/q")):
+        for made in (grant(1), grant(2), grant(id="a", gates=("x",)), grant(id="z"), grant(root="/srv/q")):
             store.grant(made)
-        found = store.records_for_root("/work/p")
+        found = store.records_for_root("/srv/p")
         assert [(g.id, g.content_hash) for g in found] == [
             ("a", grant(1).content_hash),
             ("demo", grant(1).content_hash),
@@ -801,34 +801,34 @@ class TestViews:
             ("z", grant(1).content_hash),
         ]
         assert found[0].gates == ("x",)
-        assert [g.id for g in store.records_for_root("/work/p", {"demo", "z"})] == ["a"]
+        assert [g.id for g in store.records_for_root("/srv/p", {"demo", "z"})] == ["a"]
         assert store.records_for_root("/elsewhere") == ()
 
     def test_only_grants_of_that_root_are_read(
         self, store: ConsentStore, home: Path, grant: Granting, spy: Any
     ) -> None:
         for number in range(8):
-            store.grant(grant(root=f"/work/{number}"))
+            store.grant(grant(root=f"/srv/{number}"))
         files = spy()
         other = ConsentStore(str(home), "msd", files, Limits())
-        assert len(other.records_for_root("/work/3")) == 1
+        assert len(other.records_for_root("/srv/3")) == 1
         assert len([call for call, _ in files.calls if call == "open_file"]) == 1
 
     def test_a_forged_mark_makes_no_grant(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant())
         mark = next((home / ".msd/consent/roots").iterdir())
-        (mark / key_of("/work/q", "demo")).write_text("")
-        mark.rename(mark.with_name(hashlib.sha256(b"/work/q").hexdigest()))
-        assert store.records_for_root("/work/q") == ()
+        (mark / key_of("/srv/q", "demo")).write_text("")
+        mark.rename(mark.with_name(hashlib.sha256(b"/srv/q").hexdigest()))
+        assert store.records_for_root("/srv/q") == ()
 
     def test_everything_at_once(self, store: ConsentStore, grant: Granting) -> None:
-        store.grant(grant(root="/work/q"))
+        store.grant(grant(root="/srv/q"))
         store.grant(grant())
-        store.deny("/work/q", "z")
-        store.deny("/work/p", "z")
+        store.deny("/srv/q", "z")
+        store.deny("/srv/p", "z")
         records = store.records()
-        assert [g.root for g in records.grants] == ["/work/p", "/work/q"]
-        assert [d.root for d in records.denials] == ["/work/p", "/work/q"]
+        assert [g.root for g in records.grants] == ["/srv/p", "/srv/q"]
+        assert [d.root for d in records.denials] == ["/srv/p", "/srv/q"]
         assert records.ignored == ()
         assert pickle.loads(pickle.dumps(records)) == records
 
@@ -852,7 +852,7 @@ class TestSweeping:
         self, home: Path, store: ConsentStore, grant: Granting, spy: Any
     ) -> None:
         def fail(name: str, what: Any) -> None:
-            if name == "stat" and str(what).startswith("/work/p"):
+            if name == "stat" and str(what).startswith("/srv/p"):
                 raise OSError(errno.EIO, "simulated")
 
         store.grant(grant())
@@ -885,18 +885,18 @@ class TestSweeping:
             os.utime(path, (1, 1))
         store.gc(gone=lambda root, id: False)
         assert {p.name for p in consent.rglob(".*")} == {".tmp-young", ".aside-old"}
-        assert store.decisions("/work/p", "demo").grants == (grant(),)
+        assert store.decisions("/srv/p", "demo").grants == (grant(),)
 
     def test_marks_that_point_nowhere_go(self, store: ConsentStore, home: Path, grant: Granting) -> None:
         store.grant(grant())
         store.grant(grant(id="other"))
-        store.revoke("/work/p", "other")
-        store.grant(grant(root="/work/q"))
-        store.revoke("/work/q", "demo")
+        store.revoke("/srv/p", "other")
+        store.grant(grant(root="/srv/q"))
+        store.revoke("/srv/q", "demo")
         roots = home / ".msd/consent/roots"
         assert len(list(roots.iterdir())) == 2
         store.gc(gone=lambda root, id: False)
-        assert [p.name for p in roots.rglob("*") if p.is_file()] == [key_of("/work/p", "demo")]
+        assert [p.name for p in roots.rglob("*") if p.is_file()] == [key_of("/srv/p", "demo")]
         assert len(list(roots.iterdir())) == 1
         (roots / "a-file").write_text("x")
         (home / ".msd/consent/grants/a-file").write_text("x")
@@ -906,7 +906,7 @@ class TestSweeping:
         self, store: ConsentStore, home: Path, grant: Granting, spy: Any
     ) -> None:
         store.grant(grant())
-        store.revoke("/work/p", "demo")
+        store.revoke("/srv/p", "demo")
         done = []
 
         def meddle(name: str, what: Any) -> None:
@@ -916,13 +916,13 @@ class TestSweeping:
                     folder_of(home, grant()).mkdir(mode=0o700)
 
         ConsentStore(str(home), "msd", spy(meddle), Limits()).gc(gone=lambda root, id: False)
-        assert (next((home / ".msd/consent/roots").iterdir()) / key_of("/work/p", "demo")).exists()
+        assert (next((home / ".msd/consent/roots").iterdir()) / key_of("/srv/p", "demo")).exists()
 
     def test_someone_who_withdraws_for_ever_is_an_error_and_no_hang(
         self, store: ConsentStore, home: Path, grant: Granting, spy: Any
     ) -> None:
         def meddle(name: str, what: Any) -> None:
-            if name == "stat" and str(what) == f"{key_of('/work/p', 'demo')}/{file_of(home, grant()).name}":
+            if name == "stat" and str(what) == f"{key_of('/srv/p', 'demo')}/{file_of(home, grant()).name}":
                 file_of(home, grant()).unlink()
 
         with pytest.raises(ConsentStoreError, match="keeps removing"):
@@ -954,15 +954,15 @@ class TestMeanwhile:
     ) -> None:
         store.grant(grant())
         path = file_of(home, grant())
-        assert self.at(home, spy, "open_file", path.name, path.unlink).decisions("/work/p", "demo") == NOTHING
+        assert self.at(home, spy, "open_file", path.name, path.unlink).decisions("/srv/p", "demo") == NOTHING
 
     def test_a_denial_goes_between_listing_and_reading(self, store: ConsentStore, home: Path, spy: Any) -> None:
-        store.deny("/work/p", "demo")
+        store.deny("/srv/p", "demo")
         records = self.at(home, spy, "open_file", ".json", denial_of(home).unlink).records()
         assert (records.denials, records.ignored) == ((), ())
 
     def test_the_denials_go_before_they_are_read(self, store: ConsentStore, home: Path, spy: Any) -> None:
-        store.deny("/work/p", "demo")
+        store.deny("/srv/p", "demo")
         count: list[str] = []
 
         def meddle(name: str, what: Any) -> None:
@@ -991,7 +991,7 @@ class TestMeanwhile:
         with late.open_view() as view:
             assert view.problem is not None
             assert "can be written by others" in view.problem
-            assert view.decisions("/work/p", "demo") == NOTHING
+            assert view.decisions("/srv/p", "demo") == NOTHING
 
     @pytest.mark.parametrize("write", ["revoke", "lift_denial"])
     def test_a_store_that_cannot_be_opened_is_said(
@@ -1000,7 +1000,7 @@ class TestMeanwhile:
         store.grant(grant())
         broken = self.at(home, spy, "open_folder", "consent", self.fail(errno.EIO))
         with pytest.raises(ConsentStoreError, match="EIO"):
-            getattr(broken, write)("/work/p", "demo")
+            getattr(broken, write)("/srv/p", "demo")
 
     def test_a_denial_that_cannot_be_looked_for_stops_a_grant(
         self, home: Path, store: ConsentStore, grant: Granting, spy: Any
@@ -1008,7 +1008,7 @@ class TestMeanwhile:
         broken = self.at(home, spy, "stat", denial_of(home).name, self.fail(errno.EIO))
         with pytest.raises(ConsentStoreError, match="EIO"):
             broken.grant(grant())
-        assert store.decisions("/work/p", "demo") == NOTHING
+        assert store.decisions("/srv/p", "demo") == NOTHING
 
     def test_a_record_that_cannot_be_looked_at_is_not_revoked(
         self, home: Path, store: ConsentStore, grant: Granting, spy: Any
@@ -1016,8 +1016,8 @@ class TestMeanwhile:
         store.grant(grant())
         broken = self.at(home, spy, "stat", file_of(home, grant()).name, self.fail(errno.EIO))
         with pytest.raises(ConsentStoreError, match="EIO"):
-            broken.revoke("/work/p", "demo", grant().content_hash)
-        assert store.decisions("/work/p", "demo").grants == (grant(),)
+            broken.revoke("/srv/p", "demo", grant().content_hash)
+        assert store.decisions("/srv/p", "demo").grants == (grant(),)
 
     @pytest.mark.parametrize("code", [errno.EIO, errno.EROFS])
     def test_a_record_that_cannot_be_removed(
@@ -1027,8 +1027,8 @@ class TestMeanwhile:
         with monkeypatch.context() as patch:
             patch.setattr(os, "unlink", lambda *args, **kwargs: self.fail(code)())
             with pytest.raises(ConsentStoreError, match=errno.errorcode[code]):
-                store.revoke("/work/p", "demo", grant().content_hash)
-        assert store.decisions("/work/p", "demo").grants == (grant(),)
+                store.revoke("/srv/p", "demo", grant().content_hash)
+        assert store.decisions("/srv/p", "demo").grants == (grant(),)
 
     def test_a_folder_that_cannot_be_synced_is_no_success(
         self, store: ConsentStore, grant: Granting, monkeypatch: pytest.MonkeyPatch
@@ -1045,7 +1045,7 @@ class TestMeanwhile:
             patch.setattr(os, "fsync", fsync)
             with pytest.raises(ConsentStoreError, match="EIO"):
                 store.grant(grant(2))
-        assert store.decisions("/work/p", "demo").grants in ((grant(),), (grant(2), grant()))
+        assert store.decisions("/srv/p", "demo").grants in ((grant(),), (grant(2), grant()))
 
     def test_a_failing_disk_does_not_keep_a_withdrawn_grant(
         self, store: ConsentStore, grant: Granting, monkeypatch: pytest.MonkeyPatch
@@ -1053,8 +1053,8 @@ class TestMeanwhile:
         store.grant(grant())
         with monkeypatch.context() as patch:
             patch.setattr(os, "unlink", lambda *args, **kwargs: self.fail(errno.EIO)())
-            assert store.revoke("/work/p", "demo") == 1
-        assert store.decisions("/work/p", "demo") == NOTHING
+            assert store.revoke("/srv/p", "demo") == 1
+        assert store.decisions("/srv/p", "demo") == NOTHING
 
     def test_grants_that_cannot_be_deleted_are_withdrawn_all_the_same(
         self, store: ConsentStore, home: Path, grant: Granting, monkeypatch: pytest.MonkeyPatch
@@ -1062,8 +1062,8 @@ class TestMeanwhile:
         store.grant(grant())
         with monkeypatch.context() as patch:
             patch.setattr(os, "rmdir", lambda *args, **kwargs: self.fail(errno.EBUSY)())
-            assert store.revoke("/work/p", "demo") == 1
-        assert store.decisions("/work/p", "demo") == NOTHING
+            assert store.revoke("/srv/p", "demo") == 1
+        assert store.decisions("/srv/p", "demo") == NOTHING
         assert list((home / ".msd/consent/grants").glob(".gone-*"))
         store.gc(gone=lambda root, id: False, stale_after=-1)
         assert not list((home / ".msd/consent/grants").glob(".gone-*"))
@@ -1073,8 +1073,8 @@ class TestMeanwhile:
     ) -> None:
         store.grant(grant(id="other"))
         folder_of(home, grant()).write_text("x")
-        assert store.revoke("/work/p", "demo") == 0
-        assert store.decisions("/work/p", "demo") == NOTHING
+        assert store.revoke("/srv/p", "demo") == 0
+        assert store.decisions("/srv/p", "demo") == NOTHING
 
     def test_two_take_back_one_thing(
         self, store: ConsentStore, home: Path, grant: Granting, monkeypatch: pytest.MonkeyPatch
@@ -1088,8 +1088,8 @@ class TestMeanwhile:
         store.grant(grant())
         with monkeypatch.context() as patch:
             patch.setattr(os, "unlink", twice)
-            assert store.revoke("/work/p", "demo", grant().content_hash) == 1
-        assert store.decisions("/work/p", "demo") == NOTHING
+            assert store.revoke("/srv/p", "demo", grant().content_hash) == 1
+        assert store.decisions("/srv/p", "demo") == NOTHING
 
     def test_a_denial_that_is_lifted_while_it_is_swept(self, store: ConsentStore, home: Path, spy: Any) -> None:
         store.deny("/no/such/place", "demo")
@@ -1109,7 +1109,7 @@ class TestMeanwhile:
 
         monkeypatch.setattr(os, "mkdir", twice)
         store.grant(grant())
-        assert store.decisions("/work/p", "demo").grants == (grant(),)
+        assert store.decisions("/srv/p", "demo").grants == (grant(),)
 
     def test_a_write_in_small_pieces(
         self, store: ConsentStore, grant: Granting, monkeypatch: pytest.MonkeyPatch
@@ -1117,4 +1117,4 @@ class TestMeanwhile:
         real = os.write
         monkeypatch.setattr(os, "write", lambda fd, data: real(fd, bytes(data)[:7]))
         store.grant(grant())
-        assert store.decisions("/work/p", "demo").grants == (grant(),)
+        assert store.decisions("/srv/p", "demo").grants == (grant(),)
