@@ -110,23 +110,26 @@ def document_faults(data: bytes) -> set[str]:
         return {"no JSON"}
     except RecursionError:
         return {"too deep"}
-    _look_into(document, 1, faults)
+    _look_into(document, faults)
     return faults
 
 
-def _look_into(value: Any, depth: int, faults: set[str]) -> None:
-    if isinstance(value, (dict, list)):
-        if depth > 64:
-            faults.add("too deep")
-        inner = [*value, *value.values()] if isinstance(value, dict) else value
-        for item in inner:
-            _look_into(item, depth + 1, faults)
-    elif isinstance(value, str):
-        faults |= {name for name, bad in _STRINGS.items() if bad(value)}
-    elif isinstance(value, float) and value in (float("inf"), float("-inf")):
-        faults.add("too large a number")
-    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        faults.add("more than 64 bits")
+def _look_into(document: Any, faults: set[str]) -> None:
+    """Without recursion: interpreters differ in how deep a text their decoder takes."""
+    waiting = [(document, 1)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, (dict, list)):
+            if depth > 64:
+                faults.add("too deep")
+            inner = [*value, *value.values()] if isinstance(value, dict) else value
+            waiting.extend((item, depth + 1) for item in inner)
+        elif isinstance(value, str):
+            faults |= {name for name, bad in _STRINGS.items() if bad(value)}
+        elif isinstance(value, float) and value in (float("inf"), float("-inf")):
+            faults.add("too large a number")
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            faults.add("more than 64 bits")
 
 
 _STRINGS: dict[str, Callable[[str], bool]] = {
