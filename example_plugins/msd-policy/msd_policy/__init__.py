@@ -47,4 +47,4 @@ _POLICY = _configured()
 def msd_review(candidate: ReviewCandidate) -> Veto | None:
     """Veto what the policy does not want; the hot path looks at values only."""
     reason = judge(_POLICY, candidate)
-    return None if reason is None else Veto(f"policy: {reason}")
+    return None if reason is None else Veto(reason)
