@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import shutil
+import tempfile
 
 import nox
 
@@ -85,19 +86,17 @@ def bench(session: nox.Session) -> None:
 def wheel(session: nox.Session) -> None:
     """Build the wheel, look inside, install it, and run the suite against it with the sources out of reach."""
     session.install("build", "pytest>=8", "hypothesis>=6.100", "pytest-xdist>=3.6")
-    out = session.create_tmp()
-    shutil.rmtree(os.path.join(out, "dist"), ignore_errors=True)
-    session.run("python", "-m", "build", "--wheel", "--outdir", os.path.join(out, "dist"), silent=True)
-    built = glob.glob(os.path.join(out, "dist", "*.whl"))
-    session.install("--force-reinstall", "--no-deps", *built)
-    session.install(*built)
-    suite = os.path.join(out, "suite")
-    shutil.rmtree(suite, ignore_errors=True)
-    shutil.copytree("tests", os.path.join(suite, "tests"))
-    shutil.copy("pyproject.toml", suite)
-    shared = os.environ.get("MSD_SHARED", os.path.abspath(os.path.join("..", "shared")))
-    session.chdir(suite)
-    session.run("python", "-m", "pytest", "-n", "auto", *QUICK, env={"MSD_SHARED": shared})
+    # Outside the checkout: below it every temporary folder of a test would lie in a project, this one.
+    with tempfile.TemporaryDirectory(prefix="msd-wheel-") as out:
+        session.run("python", "-m", "build", "--wheel", "--outdir", os.path.join(out, "dist"), silent=True)
+        session.install(*glob.glob(os.path.join(out, "dist", "*.whl")))
+        suite = os.path.join(out, "suite")
+        shutil.copytree("tests", os.path.join(suite, "tests"))
+        shutil.copy("pyproject.toml", suite)
+        shared = os.environ.get("MSD_SHARED", os.path.abspath(os.path.join("..", "shared")))
+        session.chdir(suite)
+        session.run("python", "-m", "pytest", "-n", "auto", *QUICK, env={"MSD_SHARED": shared})
+        session.chdir(session.invoked_from)
 
 
 EXAMPLES = ["hello-capability", "acme-quality", "msd-policy", "msd-audit-log", "msd-opentelemetry", "msd-impostor"]
