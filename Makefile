@@ -16,7 +16,7 @@ lint: .venv/ready
 
 typing: .venv/ready
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py --json bench.json
