@@ -551,3 +551,27 @@ def test_a_swap_between_any_two_calls_lets_the_agreed_bytes_act_or_nothing(tmp_p
     assert swapping.left > 0
     assert acted and inert, (acted, inert)
     print(f"{name}: {acted + inert} interleavings, {acted} with the agreed bytes, {inert} inert")
+
+
+def test_a_repository_cannot_have_a_folder_outside_it_removed(world: World) -> None:
+    victim = world.root / "victim"
+    victim.mkdir()
+    (world.project / ".msd").mkdir()
+    (world.project / ".msd" / "capabilities").symlink_to("../..")
+    ledger(world.project, victim={})
+    assert msd(world, "capability", "remove", "victim", "--yes").code == 3
+    assert victim.is_dir()
+
+
+@pytest.mark.parametrize("how", ["dangling", "to-folder", "other-gate"])
+def test_a_granted_gate_is_not_silenced_by_a_swap(world: World, how: str) -> None:
+    folder = world.add_project("acme", gates=[gate("plan:pre")])
+    world.grant("acme")
+    if how == "other-gate":
+        world.add_project("acme", gates=[gate("ship:post")])
+    else:
+        target = world.root / "elsewhere"
+        folder.rename(target if how == "to-folder" else world.root / "gone")
+        folder.symlink_to(target)
+    overlay = world.load().overlay
+    assert overlay is not None and "plan:pre" in {g.point for g in overlay.blocked_gates}

@@ -325,7 +325,7 @@ class TestRemove:
         world.add_project("acme")
         world.grant("acme")
         ledger(world.project, acme={}, other={})
-        done = msd(world, "capability", "remove", "acme", "--json")
+        done = msd(world, "capability", "remove", "acme", "--yes", "--json")
         assert done.code == 0 and done.json()["grantsRevoked"] == 1
         assert not world.project_folder("acme").exists()
         entries = json.loads((world.project / ".msd-capabilities.json").read_text())["entries"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from ..composition import consent_store
-from ..errors import DamagedState, MSDError, NotFound
+from ..errors import DamagedState, MSDError, NotFound, Refused
 from ..model.scope import Scope
 from ..reading.ledger import LedgerView, read_ledger
 from ..text import clean, nearest, quoted
@@ -42,12 +42,12 @@ class Removal:
     @property
     def needs_question(self) -> bool:
         """A folder that nobody's ledger vouches for may be somebody's only copy."""
-        return self.folder is not None and not self.in_ledger
+        return self.folder is not None and (not self.in_ledger or self.scope is Scope.PROJECT)
 
     def lines(self) -> list[str]:
         """What a person should know before saying yes."""
         where = clean(self.folder or "", 400)
-        lines = [f"this deletes {where}", "it was not installed by this host, so it may be the only copy"]
+        lines = [f"this deletes {where}", "it may be the only copy"]
         if self.scope is Scope.PROJECT:
             lines.append(f"it lies in the project; to silence it and keep the files: capability trust deny {self.id}")
         return lines
@@ -88,20 +88,30 @@ def _at(host: Host, cwd: str | os.PathLike[str] | None, id: str, scope: Scope, o
     else:
         if not (st.S_ISDIR(mode) or st.S_ISLNK(mode)):
             folder = None
+    roots = host.roots(cwd)
+    if folder is not None and scope is Scope.PROJECT:
+        _stays_inside(os.path.dirname(folder), owner)
     ledger = read_ledger(host.files, owner, product.ledger_name, product.limits)
-    store = consent_store(product, host.files, host.roots(cwd))
-    grants = len(store.decisions(owner, id).grants) if scope is Scope.PROJECT else 0
+    served = roots.served_path  # a global root may be project ground: then its grants are kept there too
+    grants = len(consent_store(product, host.files, roots).decisions(served, id).grants) if served else 0
     in_ledger = id in ledger.entries
-    if folder is None and not in_ledger and not grants:
+    if folder is None and not in_ledger and not (grants and scope is Scope.PROJECT):
         return None
     return Removal(id, scope, owner, folder, in_ledger, grants, ledger, cwd)
+
+
+def _stays_inside(root: str, owner: str) -> None:
+    """A repository may link its capability folder anywhere; nothing beyond the project is ours to delete."""
+    real = os.path.realpath(root)
+    if real != owner and not real.startswith(owner.rstrip(os.sep) + os.sep):
+        raise Refused(f"{clean(root, 300)} leads out of the project, to {clean(real, 300)}; nothing was changed")
 
 
 def remove_overlay(host: Host, plan: Removal) -> dict[str, Any]:
     """Carry *plan* out; the JSON answer. Raises `DamagedState` with nothing changed where the ledger is damaged."""
     if plan.ledger.problem is not None:
         raise DamagedState(f"{clean(plan.ledger.path, 400)}: {clean(plan.ledger.problem)}; nothing was changed")
-    revoked = host.trust.revoke(plan.owner, plan.id) if plan.grants else 0
+    revoked = host.trust.revoke(plan.cwd or os.curdir, plan.id) if plan.grants else 0
     if plan.in_ledger:
         _forget(plan)
     if plan.folder is not None:

@@ -152,7 +152,7 @@ class _Scan:
         try:
             names = self._names(fd)
             found = [c for name, link in names if (c := self._look_at(fd, name, link)) is not None]
-            return [*found, *self._missing(frozenset(name for name, _ in names))]
+            return [*found, *self._missing(frozenset(c.id for c in found))]
         except _TooMany as error:
             return [self._about_root(SkipCode.TOO_MANY_CANDIDATES, str(error))]
         except OSError as error:
@@ -228,7 +228,8 @@ class _Scan:
         except (OSError, ValueError):
             return None
         fault = Fault(SkipCode.BUNDLE_SYMLINK, "it is a symbolic link; a bundle must be a real folder")
-        return Candidate(name, self.scope, self.path, where, Consent("unconsented"), faults=(fault,))
+        gates = self.kept_gates(name)
+        return Candidate(name, self.scope, self.path, where, Consent("unconsented"), faults=(fault,), gates=gates)
 
     def _misnamed(self, seen: Candidate, fd: int) -> Candidate | None:
         try:
@@ -312,6 +313,11 @@ class _Bundle:
             return evolve(seen, gates=scan.gates_on_disk(self.fd))
         return self._verified()
 
+    def _with_kept(self, declared: tuple[str, ...]) -> tuple[str, ...]:
+        """What is declared now and what was agreed to: an edit must not silence a gate by declaring another."""
+        known = {*declared, *self.scan.kept_gates(self.seen.id)}
+        return tuple(p for p in self.scan.sources.product.contract.points if p in known)
+
     def _manifest(self) -> bytes:
         return read_at(self.scan.files, MANIFEST, self.scan.limits.manifest_bytes, dir_fd=self.fd)
 
@@ -322,14 +328,14 @@ class _Bundle:
         except Unverifiable as error:
             scan.budget -= error.bytes_read
             consent = Consent("unverifiable", clean(error), seen.consent.known_hashes)
-            return evolve(seen, consent=consent, gates=scan.gates_on_disk(self.fd) or scan.kept_gates(seen.id))
+            return evolve(seen, consent=consent, gates=self._with_kept(scan.gates_on_disk(self.fd)))
         scan.budget -= snapshot.size
         state = scan.consent(self.decisions, seen.id, snapshot.content_hash)
         self.seen = seen = evolve(seen, consent=state, content_hash=snapshot.content_hash)
         read_manifest = snapshot_reader(snapshot, scan.limits.manifest_bytes)
         if state.state != "granted":
             gates = scan.gates_in(lambda: read_manifest(MANIFEST))
-            return evolve(seen, gates=gates or scan.kept_gates(seen.id))
+            return evolve(seen, gates=self._with_kept(gates))
         return self._decoded(lambda: read_manifest(MANIFEST), snapshot_reader(snapshot, scan.limits.fragment_bytes))
 
     def _decoded(self, manifest: Callable[[], bytes], fragments: FragmentReader) -> Candidate:
