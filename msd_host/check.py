@@ -13,14 +13,17 @@ from .model.codes import SkipCode
 from .model.cohort import Skip
 from .model.fault import Diagnostic, Fault
 from .model.scope import Scope
-from .reading.bundles import MANIFEST, Probe
 from .reading.files import ReadFault, read_path
+from .reading.ground import MANIFEST
 from .reading.positions import locate
+from .reading.sources import Probe
 from .text import clean, quoted
 
 if TYPE_CHECKING:
     from .composition import Composition
     from .host import Host
+    from .model.candidate import Candidate
+    from .reading.roots import Roots
 
 __all__ = ["CheckResult", "check"]
 
@@ -54,17 +57,39 @@ class CheckResult:
 
 def check(host: Host, path: str, cwd: str | os.PathLike[str] | None, scope: Scope | None) -> CheckResult:
     """See `Host.check`."""
+    where, placed = _where(host, path, host.roots(cwd))
+    lies_in = placed if placed is not None else Scope.GLOBAL if scope is None else scope
+    composition = host.compose(cwd, probe=Probe(where, lies_in))
+    return _result(host, composition, where, lies_in)
+
+
+def _where(host: Host, path: str, roots: Roots) -> tuple[str, Scope | None]:
+    """The folder that *path* names and the scope of the capability root it lies in.
+
+    In a root a bundle that is a link stays one, as a load does not follow it; anywhere else the user's link is
+    followed to the folder that would be installed.
+    """
+    files = host.files
     try:
-        where = host.files.realpath(path)
-        host.files.close(host.files.open_folder(where))
+        parent, name = os.path.split(os.path.abspath(path))
+        spelled = os.path.join(files.realpath(parent), name)
+        scope = _scope_in(spelled, roots)
+        if scope is not None:
+            files.stat(spelled, follow=False)
+            return spelled, scope
+        where = files.realpath(path)
+        files.close(files.open_folder(where))
     except (OSError, ValueError):
         raise NotFound(f"there is no folder {quoted(path)}") from None
-    roots = host.roots(cwd)
-    lies_in = Scope.GLOBAL
-    if roots.project_root is not None and os.path.dirname(where) == roots.project_root.path:
-        lies_in = Scope.PROJECT
-    composition = host.compose(cwd, probe=Probe(where, lies_in if scope is None else scope))
-    return _result(host, composition, where, lies_in if scope is None else scope)
+    return where, _scope_in(where, roots)
+
+
+def _scope_in(where: str, roots: Roots) -> Scope | None:
+    """The scope of the root that *where* lies in directly; that of the project where both roots are one."""
+    parent, project = os.path.dirname(where), roots.project_root
+    if project is not None and project.there and project.path == parent:
+        return Scope.PROJECT
+    return Scope.GLOBAL if roots.global_root.there and roots.global_root.path == parent else None
 
 
 def _result(host: Host, composition: Composition, where: str, scope: Scope) -> CheckResult:
@@ -72,23 +97,27 @@ def _result(host: Host, composition: Composition, where: str, scope: Scope) -> C
     overlay = composition.registry.overlay
     skips = overlay.warnings if overlay is not None else ()
     skip = next((s for s in skips if s.where == where), None)
+    if skip is None and seen is None:
+        skip = next((s for s in skips if s.code is SkipCode.WHOLE_SET), None)
     id = seen.id if seen is not None else os.path.basename(where)
     notes = overlay.diagnostics if overlay is not None else ()
     return CheckResult(
         clean(id, 80),
-        scope,
+        scope if seen is None else seen.scope,
         where,
         skip is None and seen is not None,
         skip.code if skip is not None else None,
-        tuple(_placed(host, where, skip)),
+        tuple(_placed(host, where, skip, seen)),
         tuple(n for n in notes if n.id == id) if skip is None else (),
     )
 
 
-def _placed(host: Host, where: str, skip: Skip | None) -> list[Fault]:
+def _placed(host: Host, where: str, skip: Skip | None, seen: Candidate | None) -> list[Fault]:
     """The skip's faults, each with its place in the manifest."""
     if skip is None:
         return []
+    if skip.code is SkipCode.CONSENT_UNVERIFIABLE and seen is not None:
+        return [Fault(skip.code, seen.consent.message or skip.reason)]  # whoever names the folder may hear of it
     faults = list(skip.faults) or [Fault(skip.code, skip.reason)]
     try:
         text = read_path(host.files, os.path.join(where, MANIFEST), host.product.limits.manifest_bytes).decode()

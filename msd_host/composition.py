@@ -19,10 +19,10 @@ from .model.frozen import FrozenDict
 from .model.registry import Registry
 from .pipeline import Notify, SealedStages, run
 from .product import Product
-from .reading.bundles import Probe, Sources
 from .reading.codec import Codec, Grammar
 from .reading.files import Files
 from .reading.roots import Roots
+from .reading.sources import Probe, Sources
 from .registry.builder import build_registry
 from .trust.consent import ConsentStore
 from .trust.store import BundleStore

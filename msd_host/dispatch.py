@@ -22,7 +22,7 @@ from .composition import Composition, bundle_store
 from .errors import MSDError, NotFound, Refused, UsageError
 from .model.candidate import Candidate
 from .model.scope import Scope
-from .reading.bundles import snapshot_reader
+from .reading.bundle import snapshot_reader
 from .reading.files import Files, Place, ReadFault, fault_of, read_at
 from .text import clean, nearest, quoted
 from .trust.snapshot import Snapshot, Unverifiable, take_snapshot

@@ -15,9 +15,9 @@ from .model.report import BlockedGate
 from .model.scope import Scope
 from .pipeline import SealedStages
 from .product import Product
-from .reading.bundles import Probe
 from .reading.files import Files
 from .reading.roots import Roots, find_roots
+from .reading.sources import Probe
 
 if TYPE_CHECKING:
     from .activation.config import Config

@@ -35,7 +35,7 @@ from .model.cohort import (
 from .model.registry import Registry
 from .model.report import OverlayReport, StageTrace, blocked_gates
 from .model.scope import Scope
-from .reading.bundles import Sources
+from .reading.sources import Sources
 from .sieve import check_narrower
 from .stages import build, collision, consent, cross_validation, discover, fallback, scope_dedupe
 from .text import clean

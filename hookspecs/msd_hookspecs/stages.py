@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from msd_host.model.registry import Registry
     from msd_host.model.report import StageTrace
-    from msd_host.reading.bundles import Sources
+    from msd_host.reading.sources import Sources
 
 __all__ = [
     "msd_stage_build",

@@ -20,10 +20,11 @@ from ..model.fault import Fault
 from ..model.frozen import FrozenDict
 from ..msd import LOOP, MSD
 from ..product import CentralSchema, FirstParty
-from ..reading.bundles import MANIFEST, decode_bundle
+from ..reading.bundle import decode_bundle
 from ..reading.codec import Codec, Grammar
 from ..reading.files import Files, ReadFault, fault_of, read_at, read_path
 from ..reading.fragments import bundle_reader
+from ..reading.ground import MANIFEST
 from ..reading.jsontext import JsonFault, decode
 from ..rules.claims import ClaimTable, facts_of, twice
 from ..rules.cross import Supply, prune

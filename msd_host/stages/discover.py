@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..context import LoadContext
 from ..model.cohort import Discovered
-from ..reading.bundles import Sources, find_candidates
+from ..reading.bundles import find_candidates
+from ..reading.sources import Sources
 from .marker import stage
 
 

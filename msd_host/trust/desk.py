@@ -13,9 +13,10 @@ from ..model.candidate import Candidate
 from ..model.capability import Capability
 from ..model.fault import Fault
 from ..model.scope import Scope
-from ..reading.bundles import MANIFEST, decode_bundle, snapshot_reader
+from ..reading.bundle import decode_bundle, snapshot_reader
 from ..reading.codec import salvage_points
 from ..reading.files import fault_of
+from ..reading.ground import MANIFEST
 from ..remedies import is_valid_id
 from ..text import clean, nearest, quoted
 from .consent import ConsentStore, Denial, Grant, Records, utc_now
