@@ -132,6 +132,17 @@ class Line:
         if self.notify is not None:
             self.notify("stage-finished", stage=stage, kept=kept, dropped=dropped, seconds=round(seconds, 6))
 
+    def merge(self, since: int, entered: int) -> None:
+        """Tell several rounds of collision and cross-validation as one, into which *entered* candidates went."""
+        rounds, last = self.trace[since:], self.trace[-1]
+        if len(rounds) > 2:
+            ms = {stage: sum(t.ms for t in rounds if t.stage == stage) for stage in ("collision", "cross_validation")}
+            distinct = rounds[-2].kept
+            self.trace[since:] = [
+                StageTrace("collision", distinct, entered - distinct, ms["collision"]),
+                StageTrace(last.stage, last.kept, distinct - last.kept, ms["cross_validation"]),
+            ]
+
 
 def run(
     stages: SealedStages,
@@ -191,16 +202,16 @@ def _settle(line: Line, consented: Consented) -> Coherent:
     They are run again only when somebody lost a claim to one that fell, and always from the candidates
     after consent without those that fell; what they said of the fallen is kept.
     """
-    start, gone = consented, frozenset[tuple[str, str]]()
+    start, gone, before = consented, frozenset[tuple[str, str]](), len(line.trace)
     while True:
         distinct = line.step("collision", Distinct, cohort=start)
         coherent = line.step("cross_validation", Coherent, cohort=distinct)
-        standing = {c.key for c in coherent.candidates}
-        fell = {c.key: c.id for c in distinct.candidates if c.key not in standing}
-        lost_to = {id for s in distinct.skips[len(start.skips) :] for id in s.culprits}
-        if lost_to.isdisjoint(fell.values()):
+        fell = {c.key for c in distinct.candidates} - {c.key for c in coherent.candidates}
+        lost_to = {key for s in distinct.skips[len(start.skips) :] for f in s.faults for key in f.rivals}
+        if lost_to.isdisjoint(fell):
+            line.merge(before, len(consented.candidates))
             return coherent
-        gone |= fell.keys()
+        gone |= fell
         left = tuple(c for c in consented.candidates if c.key not in gone)
         said = tuple(s for s in coherent.skips[len(consented.skips) :] if s.sighting in gone)
         start = Consented(left, consented.skips + said, consented.sightings, consented.diagnostics)

@@ -55,3 +55,6 @@ class SkipCode(str, Enum):
 CONSENT_CODES = frozenset(
     [SkipCode.UNCONSENTED, SkipCode.CONSENT_CHANGED, SkipCode.CONSENT_UNVERIFIABLE, SkipCode.DENIED]
 )
+
+#: A claim that somebody else owns.
+COLLISION_CODES = frozenset(code for code in SkipCode if code.value.endswith("-collision"))

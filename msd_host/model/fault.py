@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from .codes import SkipCode
 from .frozen import EMPTY, FrozenDict
@@ -17,7 +17,8 @@ class Fault:
     """`path` is a JSON path such as `$.steps[0].point`; `line` and `column` count from 1 where there is a place.
 
     `details` holds the evidence as JSON values (the rule, the other owner, the range, hashes);
-    `culprits` the ids of other capabilities that have to do with it.
+    `culprits` the ids of other capabilities that have to do with it. `rivals` are the sightings (`Candidate.key`)
+    of the overlays that hold what this one wanted: if they fall, the finding has to be made anew.
     """
 
     code: SkipCode
@@ -27,6 +28,7 @@ class Fault:
     column: int | None = None
     details: FrozenDict[str, Any] = EMPTY
     culprits: tuple[str, ...] = ()
+    rivals: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         place = self.path if self.path not in ("", "$") else ""

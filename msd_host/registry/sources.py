@@ -18,6 +18,7 @@ from ..limits import Limits
 from ..model.capability import Capability
 from ..model.fault import Fault
 from ..model.frozen import FrozenDict
+from ..model.scope import Scope
 from ..msd import LOOP, MSD
 from ..product import CentralSchema, FirstParty
 from ..reading.bundle import decode_bundle
@@ -26,8 +27,9 @@ from ..reading.files import Files, ReadFault, fault_of, read_at, read_path
 from ..reading.fragments import bundle_reader
 from ..reading.ground import MANIFEST
 from ..reading.jsontext import JsonFault, decode
-from ..rules.claims import ClaimTable, facts_of, twice
+from ..rules.claims import ClaimTable, Holder, facts_of, twice
 from ..rules.cross import Supply, prune
+from ..rules.flow import knotted
 from ..rules.own import contract_faults
 
 __all__ = ["central_schema_from", "first_party_from", "read_central_schema", "read_first_party"]
@@ -94,12 +96,12 @@ def _read_one(folder: str, id: str, codec: Codec, faults: list[Fault]) -> Capabi
 
 
 def _set_faults(found: Iterable[Capability], contract: LoopContract) -> Iterator[Fault]:
-    table = ClaimTable()
-    for capability in found:
-        facts = facts_of(capability, contract)
+    every = [facts_of(capability, contract) for capability in found]
+    table = ClaimTable(None, knotted(node for facts in every for node in facts.nodes))
+    for facts in every:
         yield from twice(facts)
         yield from table.objections(facts)
-        table.take(facts)
+        table.take(facts, Holder(Scope.FIRST_PARTY, ("", facts.capability.id)))
     for faults in prune(found, Supply((), contract)).values():
         yield from faults
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from attrs import evolve
+
 from ..contract import LoopContract
 from ..model.capability import Capability
 from ..model.codes import SkipCode
 from ..model.fault import Fault
 from ..model.frozen import FrozenDict
+from ..model.scope import Scope
 from ..text import quoted
-from .flow import Node, nodes_of
+from .flow import Node, PointFlow, nodes_of
 from .keys import KeyOwners
 
-__all__ = ["Claim", "ClaimTable", "Facts", "facts_of", "twice"]
+__all__ = ["Claim", "ClaimTable", "Facts", "Holder", "facts_of", "twice"]
 
 
 class Claim(NamedTuple):
@@ -82,27 +85,39 @@ def twice(facts: Facts) -> Iterator[Fault]:
     seen: set[tuple[str, str]] = set()
     for claim in claims:
         if claim.key in seen:
-            yield _clash(claim, facts.capability.id, facts.capability.id)
+            yield _clash(claim, facts.capability.id, facts.capability.id, "itself")
         seen.add(claim.key)
 
 
-def _clash(claim: Claim, claimant: str, owner: str) -> Fault:
+def _clash(claim: Claim, claimant: str, owner: str, named: str) -> Fault:
     return Fault(
         claim.code,
-        f"the {claim.word} {quoted(claim.name)} of {quoted(claimant)} is owned by {quoted(owner)} already",
+        f"the {claim.word} {quoted(claim.name)} of {quoted(claimant)} is owned by {named} already",
         details=FrozenDict({"claim": claim.word, "name": claim.name, "owner": owner}),
         culprits=() if owner == claimant else (owner,),
     )
 
 
-class ClaimTable:
-    """Who owns what. A table may stand on a base (first-party) that it reads and never changes."""
+class Holder(NamedTuple):
+    """An overlay that has its claims: the scope it stands in and its sighting (`Candidate.key`)."""
 
-    def __init__(self, base: ClaimTable | None = None) -> None:
+    scope: Scope
+    key: tuple[str, str]
+
+
+class ClaimTable:
+    """Who owns what. A table may stand on a base (first-party) that it reads and never changes.
+
+    Cost: proportional to the claims of whoever is judged. The one search there is, for hooks that wait for each
+    other, is made only for *knotted* hooks, those that could (`flow.knotted`).
+    """
+
+    def __init__(self, base: ClaimTable | None = None, knotted: frozenset[Node] = frozenset()) -> None:
         self._base_owners: Mapping[tuple[str, str], str] = base._owners if base is not None else {}
         self._owners: dict[tuple[str, str], str] = {}
+        self._holders: dict[str, Holder] = {}
         self._keys: KeyOwners = KeyOwners(base._keys if base is not None else None)
-        self._flow = _PointFlow()
+        self._flow = PointFlow(knotted)
 
     @classmethod
     def of(cls, capabilities: Iterable[Capability], contract: LoopContract) -> ClaimTable:
@@ -124,9 +139,21 @@ class ClaimTable:
         for claim in facts.claims:
             owner = self._base_owners.get(claim.key) or self._owners.get(claim.key)
             if owner is not None:
-                faults.append(_clash(claim, capability.id, owner))
+                faults.append(_clash(claim, capability.id, owner, self._named(owner, capability.id)))
         faults.extend(self._key_objections(capability))
-        return tuple(faults or self._flow.objections(facts.nodes))
+        return tuple(self._with_rivals(fault) for fault in faults or self._flow_objections(facts))
+
+    def _named(self, owner: str, claimant: str) -> str:
+        holder = self._holders.get(owner)
+        if holder is None:
+            return f"{quoted(owner)} (first-party)"
+        return f"the {holder.scope.label} {quoted(owner)}" if owner == claimant else quoted(owner)
+
+    def _with_rivals(self, fault: Fault) -> Fault:
+        """The fault with the sightings that stand in the way, none where first-party does."""
+        owners = (*fault.culprits, fault.details.get("owner"))
+        rivals = dict.fromkeys(self._holders[owner].key for owner in owners if owner in self._holders)
+        return evolve(fault, rivals=tuple(rivals)) if rivals else fault
 
     def _key_objections(self, capability: Capability) -> Iterator[Fault]:
         for key in capability.config:
@@ -136,74 +163,25 @@ class ClaimTable:
                 yield Fault(
                     SkipCode.CONFIG_COLLISION,
                     f"the config key {quoted(key)} of {quoted(capability.id)} clashes with {quoted(other)}"
-                    f" of {quoted(owner)}",
+                    f" of {self._named(owner, capability.id)}",
                     details=FrozenDict({"claim": "config key", "name": key, "other": other, "owner": owner}),
                     culprits=(owner,),
                 )
 
-    def take(self, facts: Facts) -> None:
+    def _flow_objections(self, facts: Facts) -> Iterator[Fault]:
+        knot = self._flow.knot(facts.nodes)
+        if knot is not None:
+            point, owners = knot
+            others = tuple(o for o in owners if o != facts.capability.id)
+            yield Fault(
+                SkipCode.CYCLE,
+                f"its hooks at {point} and those of {', '.join(map(quoted, others))} wait for each other",
+                details=FrozenDict({"point": point, "with": others}),
+                culprits=others,
+            )
+
+    def take(self, facts: Facts, holder: Holder) -> None:
         """Record every claim of a candidate without objections."""
         self._own(facts)
+        self._holders[facts.capability.id] = holder
         self._flow.add(facts.nodes)
-
-
-class _PointFlow:
-    """The produce-consume graph among accepted overlays' hooks, per list of a point.
-
-    First-party hooks take no part: nothing an overlay produces orders them, so no cycle can pass through one.
-    """
-
-    def __init__(self) -> None:
-        self._producers: dict[tuple[int, str], list[Node]] = {}
-        self._consumers: dict[tuple[int, str], list[Node]] = {}
-
-    def add(self, nodes: Iterable[Node]) -> None:
-        for node in nodes:
-            for artifact in node.produces:
-                self._producers.setdefault((node.rank, artifact), []).append(node)
-            for artifact in node.consumes:
-                self._consumers.setdefault((node.rank, artifact), []).append(node)
-
-    def objections(self, nodes: Iterable[Node]) -> Iterator[Fault]:
-        mine = [n for n in nodes if n.produces and n.consumes]
-        if not any(self._fed(n) and self._feeds(n) for n in mine):
-            return  # a cycle needs an edge in and an edge out of what is already there
-        for node in mine:
-            owners = self._cycle(node, mine)
-            if owners:
-                yield Fault(
-                    SkipCode.CYCLE,
-                    f"its hooks at {node.point} and those of {', '.join(map(quoted, owners))} wait for each other",
-                    details=FrozenDict({"point": node.point, "with": tuple(owners)}),
-                    culprits=tuple(owners),
-                )
-                return
-
-    def _fed(self, node: Node) -> bool:
-        return any((node.rank, a) in self._producers for a in node.consumes)
-
-    def _feeds(self, node: Node) -> bool:
-        return any((node.rank, a) in self._consumers for a in node.produces)
-
-    def _cycle(self, start: Node, mine: list[Node]) -> list[str]:
-        """Owners met on a way from *start* back to it; empty when there is none."""
-        came_from: dict[int, Node | None] = {id(start): None}
-        queue = [start]
-        for node in queue:  # grows while it is walked
-            for artifact in node.produces:
-                own = [n for n in mine if n.rank == node.rank and artifact in n.consumes and n is not node]
-                for successor in (*self._consumers.get((node.rank, artifact), ()), *own):
-                    if successor is start:
-                        return _owners_back(node, came_from, start.owner)
-                    if id(successor) not in came_from:
-                        came_from[id(successor)] = node
-                        queue.append(successor)
-        return []
-
-
-def _owners_back(node: Node | None, came_from: dict[int, Node | None], own: str) -> list[str]:
-    owners: dict[str, None] = {}
-    while node is not None:
-        owners.setdefault(node.owner)
-        node = came_from[id(node)]
-    return sorted(o for o in owners if o != own) or [own]

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from ..contract import LoopContract
 from ..model.capability import TIERS, Capability
-from ..model.codes import SkipCode
+from ..model.codes import COLLISION_CODES, SkipCode
 from ..model.fault import Fault
 from ..model.frozen import FrozenDict
-from ..text import quoted
+from ..text import joined, quoted
 from .flow import Node, nodes_of
 
-__all__ = ["Supply", "prune"]
+__all__ = ["Fallen", "Supply", "prune"]
 
 _RANK = {tier: i for i, tier in enumerate(TIERS)}
 
@@ -25,12 +26,13 @@ _RANK = {tier: i for i, tier in enumerate(TIERS)}
 class _Producers:
     """Who produces one artifact, by rank; answers whether a consumer finds a standing producer in time."""
 
-    __slots__ = ("_nodes", "_ranks", "_sorted")
+    __slots__ = ("_nodes", "_ranks", "_sorted", "lost")
 
     def __init__(self) -> None:
         self._nodes: list[Node] = []
         self._ranks: list[int] = []
         self._sorted = True
+        self.lost: list[Node] = []
 
     def add(self, node: Node) -> None:
         self._nodes.append(node)
@@ -53,6 +55,7 @@ class _Producers:
 
     def drop(self, owner: str) -> None:
         """Forget a fallen owner, so that nobody has to walk past it again."""
+        self.lost += [n for n in self._nodes if n.owner == owner]
         self._nodes = [n for n in self._nodes if n.owner != owner]
         self._sorted = False
 
@@ -82,14 +85,24 @@ class Supply:
         return self.earliest.get(artifact, rank + 1) <= rank
 
 
-def prune(capabilities: Iterable[Capability], supply: Supply) -> dict[str, tuple[Fault, ...]]:
-    """The faults of each capability that cannot stay, by id; all others can."""
-    return _Prune(tuple(capabilities), supply).run()
+def prune(
+    capabilities: Iterable[Capability], supply: Supply, fallen: Mapping[str, Fallen] | None = None
+) -> dict[str, tuple[Fault, ...]]:
+    """The faults of each capability that cannot stay, by id; all others can. *fallen* ones fell before: for the texts."""
+    return _Prune(tuple(capabilities), supply, fallen or {}).run()
+
+
+class Fallen(NamedTuple):
+    """An id that is not there any more, the code it fell with, and the others that had to do with it."""
+
+    code: SkipCode
+    culprits: tuple[str, ...] = ()
 
 
 class _Prune:
-    def __init__(self, capabilities: tuple[Capability, ...], supply: Supply) -> None:
+    def __init__(self, capabilities: tuple[Capability, ...], supply: Supply, fallen: Mapping[str, Fallen]) -> None:
         self._supply = supply
+        self._fallen = fallen
         self._all = {c.id: c for c in capabilities}
         self._gone: dict[str, tuple[Fault, ...]] = {}
         self._needs_of: dict[str, list[Node]] = {}
@@ -173,20 +186,27 @@ class _Prune:
                 yield Fault(SkipCode.TIER, message, path, details=details, culprits=culprits)
 
     def _missing(self, code: SkipCode, verb: str, other: str, path: str) -> Fault:
-        fell = self._gone.get(other)
+        fell = self._fell(other)
         if fell is None:
             details = FrozenDict({"needs": other, "found": False})
             return Fault(code, f"{verb} {quoted(other)}, which is not there", path, details=details)
-        details = FrozenDict({"needs": other, "found": True, "code": fell[0].code.value})
-        message = f"{verb} {quoted(other)}, which was skipped ({fell[0].code})"
-        return Fault(code, message, path, details=details, culprits=(other,))
+        details = FrozenDict({"needs": other, "found": True, "code": fell.code.value})
+        if fell.code in COLLISION_CODES and fell.culprits:
+            how = f"which lost to {joined(fell.culprits)} ({fell.code})"  # true also if it came back when that fell
+        else:
+            how = f"which was skipped ({fell.code})"
+        return Fault(code, f"{verb} {quoted(other)}, {how}", path, details=details, culprits=(other, *fell.culprits))
+
+    def _fell(self, id: str) -> Fallen | None:
+        faults = self._gone.get(id)
+        return self._fallen.get(id) if faults is None else Fallen(faults[0].code)
 
     def _runtime_compat(self, capability: Capability) -> Iterator[Fault]:
         for runtime in _runtimes_named(capability):
             known = self._all.get(runtime) if runtime not in self._gone else None
             if runtime in self._supply.runtimes or (known is not None and known.role == "runtime"):
                 continue
-            if runtime in self._gone:
+            if self._fell(runtime) is not None:
                 yield self._missing(SkipCode.RUNTIME_COMPAT, "names the runtime", runtime, "$.runtimeCompat")
                 continue
             message = f"names {quoted(runtime)}, which is not a runtime here"
@@ -203,7 +223,9 @@ class _Prune:
 
     def _unmet(self, node: Node, artifact: str, producers: _Producers | None) -> Fault:
         late = [n for n in producers.standing(self._gone) if not _same(n, node)] if producers else []
+        lost = sorted({n.owner for n in producers.lost} - {node.owner}) if producers else []
         point = self._supply.contract.points
+        culprits: tuple[str, ...] = ()
         if late or artifact in self._supply.earliest or artifact in self._supply.contract.available:
             ranks = [n.rank for n in late[:1]]
             if artifact in self._supply.earliest:
@@ -218,11 +240,18 @@ class _Prune:
         elif artifact in node.produces:
             why = "own"
             message = f"consumes {quoted(artifact)} at {node.point}, which only it produces"
+        elif lost:
+            why, culprits = "fell", (lost[0],)
+            code = self._gone[lost[0]][0].code
+            message = (
+                f"consumes {quoted(artifact)} at {node.point}, which {quoted(lost[0])} would have produced ({code})"
+            )
         else:
             why = "never"
             message = f"consumes {quoted(artifact)} at {node.point}, which nothing produces"
         details = FrozenDict({"artifact": artifact, "point": node.point, "kind": node.kind, "why": why})
-        return Fault(SkipCode.CONSUMES, message, f"$.{node.kind}s[{node.number}].consumes", details=details)
+        path = f"$.{node.kind}s[{node.number}].consumes"
+        return Fault(SkipCode.CONSUMES, message, path, details=details, culprits=culprits)
 
 
 def _runtimes_named(capability: Capability) -> tuple[str, ...]:

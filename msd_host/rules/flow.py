@@ -6,13 +6,14 @@ step there (spec 10, Cross-validation; reference, sections 3.3 and 3.4).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..contract import LoopContract
 from ..model.capability import Capability, Hook
 
-__all__ = ["FLOW_KINDS", "Node", "nodes_of", "order_hooks", "own_cycle"]
+__all__ = ["FLOW_KINDS", "Node", "PointFlow", "knotted", "nodes_of", "order_hooks", "own_cycle"]
 
 FLOW_KINDS = (("step", "steps"), ("contribution", "contributions"))
 
@@ -52,6 +53,93 @@ def own_cycle(nodes: Iterable[Node]) -> Node | None:
         if len(group) > 1 and len(_sorted_flow(group)) < len(group):
             return group[0]
     return None
+
+
+def knotted(nodes: Iterable[Node]) -> frozenset[Node]:
+    """The nodes that may lie on a cycle, whoever of the owners stands in the end; all others never do.
+
+    Peels off what nothing feeds or what feeds nothing, until nothing more comes off: linear in the artifacts named.
+    """
+    alive = {n for n in nodes if n.produces and n.consumes}
+    made = Counter((n.rank, a) for n in alive for a in n.produces)
+    used = Counter((n.rank, a) for n in alive for a in n.consumes)
+    leaning: dict[tuple[int, str], list[Node]] = {}
+    for node in alive:
+        for artifact in (*node.produces, *node.consumes):
+            leaning.setdefault((node.rank, artifact), []).append(node)
+    loose = list(alive)
+    for node in loose:  # grows while it is walked
+        fed = any(made[node.rank, a] for a in node.consumes)
+        if node not in alive or (fed and any(used[node.rank, a] for a in node.produces)):
+            continue
+        alive.discard(node)
+        for count, artifacts in ((made, node.produces), (used, node.consumes)):
+            for place in ((node.rank, a) for a in artifacts):
+                count[place] -= 1
+                if not count[place]:
+                    loose.extend(leaning[place])
+    return frozenset(alive)
+
+
+class PointFlow:
+    """The produce-consume graph among accepted overlays' hooks, per list of a point, free of cycles at all times.
+
+    First-party hooks take no part: nothing an overlay produces orders them, so no cycle can pass through one.
+    Only *knotted* hooks are looked at, as no other can close a cycle.
+    """
+
+    def __init__(self, knotted: frozenset[Node] = frozenset()) -> None:
+        self._knotted = knotted
+        self._consumers: dict[tuple[int, str], list[Node]] = {}
+
+    def add(self, nodes: Iterable[Node]) -> None:
+        """Take the hooks of an overlay that closes no cycle."""
+        _index(self._consumers, (n for n in nodes if n in self._knotted))
+
+    def knot(self, nodes: Iterable[Node]) -> tuple[str, list[str]] | None:
+        """(point, owners) of a cycle that *nodes* would close, None where they close none.
+
+        Every cycle runs through one of them, so one walk from all of them that visits nothing twice finds it.
+        """
+        mine = [n for n in nodes if n in self._knotted]
+        own: dict[tuple[int, str], list[Node]] = {}
+        _index(own, mine)
+        done: set[int] = set()
+        for start in mine:
+            cycle = self._walk(start, own, done) if id(start) not in done else None
+            if cycle:
+                return start.point, sorted({node.owner for node in cycle})
+        return None
+
+    def _walk(self, start: Node, own: dict[tuple[int, str], list[Node]], done: set[int]) -> list[Node] | None:
+        """The nodes of a cycle that can be reached from *start*; None when there is none. Depth first, no recursion."""
+        way, ways = [start], [self._after(start, own)]
+        on_way = {id(start): 0}
+        while ways:
+            successor = next(ways[-1], None)
+            if successor is None:
+                ways.pop()
+                left = way.pop()
+                del on_way[id(left)]
+                done.add(id(left))
+            elif id(successor) in on_way:
+                return way[on_way[id(successor)] :]
+            elif id(successor) not in done:
+                on_way[id(successor)] = len(way)
+                way.append(successor)
+                ways.append(self._after(successor, own))
+        return None
+
+    def _after(self, node: Node, own: dict[tuple[int, str], list[Node]]) -> Iterator[Node]:
+        for artifact in node.produces:
+            for consumers in (self._consumers, own):
+                yield from (n for n in consumers.get((node.rank, artifact), ()) if n is not node)
+
+
+def _index(consumers: dict[tuple[int, str], list[Node]], nodes: Iterable[Node]) -> None:
+    for node in nodes:
+        for artifact in node.consumes:
+            consumers.setdefault((node.rank, artifact), []).append(node)
 
 
 def _sorted_flow(nodes: Sequence[Node]) -> list[Node]:

@@ -6,7 +6,7 @@ from ..context import LoadContext
 from ..model.candidate import Candidate
 from ..model.cohort import Coherent, Distinct, Reviewed
 from ..model.fault import Fault
-from ..rules.cross import Supply, prune
+from ..rules.cross import Fallen, Supply, prune
 from ..sieve import sift
 from .marker import stage
 
@@ -17,7 +17,8 @@ def msd_stage_cross_validation(cohort: Distinct | Reviewed, context: LoadContext
     supply = product.first_party.derived(
         ("supply", product.contract), lambda: Supply(product.first_party.capabilities, product.contract)
     )
-    faults = prune([c.capability for c in cohort.candidates if c.capability is not None], supply)
+    fallen = {skip.id: Fallen(skip.code, skip.culprits) for skip in cohort.skips if skip.id != "*"}
+    faults = prune([c.capability for c in cohort.candidates if c.capability is not None], supply, fallen)
 
     def judge(candidate: Candidate) -> tuple[Fault, ...]:
         return faults.get(candidate.id, ())

@@ -73,8 +73,18 @@ def _dropped(failure: BuildFailure, context: LoadContext) -> tuple[Skip, ...]:
     head = f"no overlay was composed{naming}: {why}"
     by_id = {c.id: c for c in failure.cohort.candidates}
     remedy, see = _remedy(blamed, by_id, context)
+    nobody_known = not (failure.cohort.candidates or failure.cohort.skips)
     whole = Skip(
-        "*", Scope.GLOBAL, "", failure.stage, SkipCode.WHOLE_SET, clean(head), culprits=blamed, remedy=remedy, see=see
+        "*",
+        Scope.GLOBAL,
+        "",
+        failure.stage,
+        SkipCode.WHOLE_SET,
+        clean(head),
+        gates=context.product.contract.points if nobody_known else (),  # whose gates are lost nobody can say
+        culprits=blamed,
+        remedy=remedy,
+        see=see,
     )
     each = tuple(
         Skip(
