@@ -60,7 +60,9 @@ def knotted(nodes: Iterable[Node]) -> frozenset[Node]:
 
     Peels off what nothing feeds or what feeds nothing, until nothing more comes off: linear in the artifacts named.
     """
-    alive = {n for n in nodes if n.produces and n.consumes}
+    both = [n for n in nodes if n.produces and n.consumes]
+    produced = {(n.rank, a) for n in both for a in n.produces}
+    alive = {n for n in both if any((n.rank, a) in produced for a in n.consumes)}
     made = Counter((n.rank, a) for n in alive for a in n.produces)
     used = Counter((n.rank, a) for n in alive for a in n.consumes)
     leaning: dict[tuple[int, str], list[Node]] = {}
