@@ -80,6 +80,7 @@ class Ground:
         self.folder = owner / ".msd" / "capabilities"
         (self.project / ".planning").mkdir(parents=True)
         self.home.mkdir(exist_ok=True)
+        self.folder.mkdir(parents=True)
         self.ids = [f"cap-{i:05d}" for i in range(count)]
         for id in self.ids:
             folder = self.folder / id
@@ -203,19 +204,22 @@ def seconds(argv: list[str], cwd: Path, env: dict[str, str]) -> float:
 
 def processes(root: Path, rounds: int) -> list[Row]:
     script = shutil.which("msd", path=os.path.dirname(sys.executable))
-    msd = [sys.executable, script] if script else [sys.executable, "-m", "msd_host"]
+    msd = [sys.executable, script or str(Path(__file__).parents[1] / "bin" / "msd")]
     empty, ten, hundred = (Ground(root / f"process-{n}", n) for n in (0, 10, 100))
     render = ["loop", "render-hooks", "plan:pre"]
-    wanted: list[tuple[str, list[str], Ground, float]] = [
-        ("msd --version", ["--version"], empty, 1.3),
-        ("msd --help", ["--help"], empty, 2.5),
-        ("msd loop render-hooks, 0 overlays", render, empty, 7),
-        ("msd loop render-hooks, 10 overlays", render, ten, 12),
-        ("msd loop render-hooks, 100 overlays", render, hundred, 16),
+    wanted: list[tuple[str, list[str], Ground, float, bool]] = [
+        ("msd --version", ["--version"], empty, 1.3, True),
+        ("msd --help", ["--help"], empty, 2.5, True),
+        ("render-hooks, 0 overlays, unchanged", render, empty, 1.35, True),
+        ("render-hooks, 10 overlays, unchanged", render, ten, 1.35, True),
+        ("render-hooks, 100 overlays, unchanged", render, hundred, 2.2, True),
+        ("render-hooks, 0 overlays, changed", render, empty, 7, False),
+        ("render-hooks, 10 overlays, changed", render, ten, 12, False),
+        ("render-hooks, 100 overlays, changed", render, hundred, 16, False),
     ]
     rows: list[Row] = []
-    for name, words, ground, reach in wanted:
-        env = {**os.environ, "MSD_HOME": str(ground.home)}
+    for name, words, ground, reach, memo in wanted:
+        env = {**os.environ, "MSD_HOME": str(ground.home), "MSD_NO_MEMO": "" if memo else "1"}
         env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed host has its bytecode
         seconds([*msd, *words], ground.project, env)
         ours, bare = [], []

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["main"]
+__all__ = ["NAMES", "main"]
+
+#: Folder, home variable and project markers, told here so that a repeated render need not load the product.
+NAMES = (".msd", "MSD_HOME", (".planning/", ".git"))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -23,10 +26,15 @@ def main(argv: list[str] | None = None) -> int:
     from .import_guard import leave_project
 
     leave_project()
+    from .memo.replay import answer
+
+    known = answer(words, "msd", NAMES)
+    if known is not None:
+        return known
     from .cli.app import run
     from .msd import MSD
 
-    return run(MSD, words)
+    return run(MSD, words, remember=True)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from msd_host import Event, ExtensionRefused, Host, PredicateKind, PredicateVerdict, ReviewCandidate, Veto, hookimpl
 from msd_host.extending import manager
 from msd_host.extending.values import EVENT_KINDS
+from msd_host.reading.files import Files
 from tests.cli import environment, msd
 from tests.planted import World, bare_product, boolean, gate
 
@@ -431,7 +432,7 @@ class TestInstalled:
 
         monkeypatch.setattr(loading, "IMPORT_SECONDS", 0.3)
         installed.add("loops", "import time\nwhile True: time.sleep(0.01)\n")
-        found, _ = scan("msd_host", None, [str(installed.folder)])
+        found, _ = scan("msd_host", None, Files(), [str(installed.folder)])
         monkeypatch.syspath_prepend(str(installed.folder))
         (state,) = loading.load_found(found, Controls())
         assert state.state == "failed" and "longer than" in state.reason
@@ -509,7 +510,7 @@ class TestInstalled:
         monkeypatch.syspath_prepend(str(installed.folder))
         looked: list[str] = []
         real = discovery._distributions
-        monkeypatch.setattr(discovery, "_distributions", lambda folder: looked.append(folder) or real(folder))
+        monkeypatch.setattr(discovery, "_distributions", lambda files, at: looked.append(at) or real(files, at))
         product = bare_product()
         for _ in range(3):
             host = Host(product, home=world.home)
@@ -532,7 +533,7 @@ class TestInstalled:
         installed.add("org-policy", VETO)
         other = Installed(tmp_path / "again")
         other.add("Org_Policy", VETO)
-        found, _ = scan("msd_host", None, [str(installed.folder), str(other.folder), str(installed.folder)])
+        found, _ = scan("msd_host", None, Files(), [str(installed.folder), str(other.folder), str(installed.folder)])
         assert [f.name for f in found] == ["org-policy:main"]
         assert found[0].where.startswith(str(installed.folder))
 

@@ -97,7 +97,7 @@ def test_files_are_opened_in_few_rooms_only() -> None:
         "msd_host.registry",
         "msd_host.activation",
         "msd_host.cli",
-        "msd_host.extending.discovery",
+        "msd_host.memo",
         "msd_host.testing",
     )
     for name, path in FILES.items():

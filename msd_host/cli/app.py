@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ..errors import MSDError, UsageError
 from ..product import Product
@@ -13,15 +14,21 @@ from ..text import clean, nearest
 from .options import SHORT, Options, split
 from .words import GROUPS, OPTIONS, overview
 
+if TYPE_CHECKING:
+    from ..memo.record import Watch
+
 __all__ = ["run"]
 
 
-def run(product: Product, argv: list[str]) -> int:
-    """Run one command line of *product*; returns the exit code and lets no traceback out unless asked."""
+def run(product: Product, argv: list[str], *, remember: bool = False) -> int:
+    """Run one command line of *product*; returns the exit code and lets no traceback out unless asked.
+
+    With *remember* a render leaves a memo, for a program that asks for it the next time (`memo.replay.answer`).
+    """
     gc.disable()  # a short run that allocates much and drops little; collections would only walk it again and again
     debug = os.environ.get(f"{product.name.upper().replace('-', '_')}_DEBUG") == "1" or "--debug" in argv
     try:
-        code = _run(product, argv)
+        code = _remembered(product, argv) if remember else _run(product, argv)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -63,7 +70,21 @@ def _plain_failure(product: Product, argv: list[str], error: MSDError) -> int:
     return Session(product, options).fail(error)
 
 
-def _run(product: Product, argv: list[str]) -> int:
+def _remembered(product: Product, argv: list[str]) -> int:
+    from ..memo.replay import is_memorable
+
+    if not is_memorable(argv, os.environ, product.name.upper().replace("-", "_")):
+        return _run(product, argv)
+    from ..memo.record import Watch
+
+    watch = Watch(argv)
+    with watch.listening():
+        code = _run(product, argv, watch)
+    watch.keep(code)
+    return code
+
+
+def _run(product: Product, argv: list[str], watch: Watch | None = None) -> int:
     ours, theirs = _divided(argv)
     options, words = split(ours)
     words = [*words, *theirs]
@@ -76,7 +97,7 @@ def _run(product: Product, argv: list[str]) -> int:
     verb, rest = _verb(product, words)
     from .session import Session
 
-    session = Session(product, options)
+    session = Session(product, options, watch)
     try:
         return verb(session, rest)
     except SystemExit as finished:  # argparse, once it has printed a verb's help

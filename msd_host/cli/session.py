@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..composition import Composition
 from ..errors import MSDError, UsageError
@@ -14,6 +14,9 @@ from ..product import Product
 from ..text import clean
 from .options import Options
 from .output import Output
+
+if TYPE_CHECKING:
+    from ..memo.record import Watch
 
 __all__ = ["Parser", "Session"]
 
@@ -37,11 +40,13 @@ class Parser(argparse.ArgumentParser):
 class Session:
     """What every verb gets. `composition` is made on first use and only then."""
 
-    def __init__(self, product: Product, options: Options) -> None:
+    def __init__(self, product: Product, options: Options, watch: Watch | None = None) -> None:
+        self.watch = watch
         self.product = product
         self.options = options
         self.out = Output(no_color=options.no_color, quiet=options.quiet)
-        self.host = Host(product, home=options.home, plugins_off=options.no_plugins)
+        files, env = (None, None) if watch is None else (watch.files, watch.env)
+        self.host = Host(product, home=options.home, plugins_off=options.no_plugins, files=files, env=env)
         self._composition: Composition | None = None
 
     @property
@@ -62,6 +67,8 @@ class Session:
     def composition(self) -> Composition:
         if self._composition is None:
             self._composition = self.host.compose(self.cwd, trust=self.trusted())
+            if self.watch is not None:
+                self.watch.composition = self._composition
         return self._composition
 
     def bare_composition(self) -> Composition:

@@ -78,7 +78,7 @@ class PluginDesk:
 
     def found(self) -> tuple[list[Found], list[str]]:
         """(what the own scan finds, its warnings)."""
-        return found_extensions(self._host.product, self._roots.served_path)
+        return found_extensions(self._host.product, self._roots.served_path, self._host.files)
 
     def list(self) -> tuple[tuple[Listed, ...], tuple[str, ...]]:
         """(every installed extension, warnings); imports none of them."""

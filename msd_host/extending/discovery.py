@@ -8,15 +8,18 @@ source, unless the interpreter itself runs from there (a virtual environment in 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
+from ..reading.files import Files, ReadFault, read_path
 from ..text import clean
 
 __all__ = ["Found", "scan"]
 
+_LIST = "entry_points.txt"
 _LIMIT = 256 * 1024
 
 
@@ -40,19 +43,21 @@ class Found:
         return (self.name, self.distribution, self.entry)
 
 
-def scan(group: str, project: str | None, path: Iterable[str] | None = None) -> tuple[list[Found], list[str]]:
+def scan(
+    group: str, project: str | None, files: Files, path: Iterable[str] | None = None
+) -> tuple[list[Found], list[str]]:
     """(every entry of *group*, by name; warnings). The first distribution of a name on the path counts."""
     found: dict[str, Found] = {}
     warnings: list[str] = []
     seen: set[str] = set()
     for folder in sys.path if path is None else path:
-        for info, distribution, version in _distributions(os.path.realpath(folder or os.curdir)):
+        for info, distribution, version in _distributions(files, folder or os.curdir):
             if distribution in seen:
                 continue
             seen.add(distribution)
             try:
-                entries = list(_entries(os.path.join(info, "entry_points.txt"), group))
-            except (OSError, ValueError) as error:
+                entries = list(_entries(files, os.path.join(info, _LIST), group))
+            except (ReadFault, OSError, ValueError) as error:
                 warnings.append(f"{distribution} ({info}), group {group}: {clean(error, 120)}")
                 continue
             if entries and _is_inside(info, project):
@@ -64,17 +69,30 @@ def scan(group: str, project: str | None, path: Iterable[str] | None = None) -> 
     return sorted(found.values(), key=lambda f: f.name), warnings
 
 
-def _distributions(folder: str) -> Iterator[tuple[str, str, str]]:
+def _distributions(files: Files, folder: str) -> Iterator[tuple[str, str, str]]:
     """(metadata folder, normalised name, version) of each distribution that lies in *folder*."""
     try:
-        with os.scandir(folder) as entries:
-            names = sorted(e.name for e in entries if e.name.endswith(".dist-info"))
+        real = files.realpath(folder)
+        fd = files.open_folder(real)
+    except OSError:  # no folder: an archive, or nothing
+        return
+    try:
+        names = sorted(e.name for e in files.entries(fd) if e.name.endswith(".dist-info"))
+        for name in names:
+            distribution, _, version = name[: -len(".dist-info")].partition("-")
+            if distribution and _has_list(files, fd, name):
+                yield os.path.join(real, name), normalised(distribution), version
     except OSError:
         return
-    for name in names:
-        distribution, _, version = name[: -len(".dist-info")].partition("-")
-        if distribution and os.path.isfile(os.path.join(folder, name, "entry_points.txt")):
-            yield os.path.join(folder, name), normalised(distribution), version
+    finally:
+        files.close(fd)
+
+
+def _has_list(files: Files, folder: int, name: str) -> bool:
+    try:
+        return stat.S_ISREG(files.stat(os.path.join(name, _LIST), dir_fd=folder).st_mode)
+    except OSError:
+        return False
 
 
 def normalised(name: str) -> str:
@@ -82,11 +100,8 @@ def normalised(name: str) -> str:
     return "-".join(part for part in name.lower().replace("_", "-").replace(".", "-").split("-") if part)
 
 
-def _entries(path: str, group: str) -> Iterator[tuple[str, str]]:
-    with open(path, encoding="utf-8") as stream:
-        text = stream.read(_LIMIT + 1)
-    if len(text) > _LIMIT:
-        raise ValueError("entry_points.txt is too large")
+def _entries(files: Files, path: str, group: str) -> Iterator[tuple[str, str]]:
+    text = read_path(files, files.realpath(path), _LIMIT, _LIST).decode("utf-8")  # some installers link files
     inside, names = False, set[str]()
     for line in text.splitlines():
         row = line.strip()

@@ -30,10 +30,10 @@ class Gathered:
     missing: tuple[str, ...]
 
 
-def found_extensions(product: Product, project: str | None) -> tuple[list[Found], list[str]]:
+def found_extensions(product: Product, project: str | None, files: Files) -> tuple[list[Found], list[str]]:
     """What is installed for *product*'s group; scanned once for an import path and project."""
     key = ("extensions", product.extension_group, tuple(sys.path), project)
-    return product.first_party.derived(key, lambda: scan(product.extension_group, project))
+    return product.first_party.derived(key, lambda: scan(product.extension_group, project, files))
 
 
 def controls_of(product: Product, files: Files, roots: Roots, env: Mapping[str, str], *, off: bool) -> Controls:
@@ -45,7 +45,7 @@ def controls_of(product: Product, files: Files, roots: Roots, env: Mapping[str, 
 
 def gather(product: Product, files: Files, roots: Roots, env: Mapping[str, str], *, off: bool) -> Gathered:
     """Find, filter and import; nothing is imported that the user did not leave on."""
-    found, warnings = found_extensions(product, roots.served_path)
+    found, warnings = found_extensions(product, roots.served_path, files)
     controls = controls_of(product, files, roots, env, off=off)
     states = load_found(found, controls)
     broken = [
