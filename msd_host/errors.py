@@ -17,6 +17,7 @@ __all__ = [
     "DamagedState",
     "ExtensionRefused",
     "HostIntegrityError",
+    "LifecycleError",
     "MSDError",
     "ManifestError",
     "NotFound",
@@ -90,6 +91,20 @@ class ConsentStoreError(DamagedState):
     """A decision could not be written. Reading never raises: it says that nothing is on record."""
 
     code = "consent-store"
+
+
+class LifecycleError(MSDError):
+    """An overlay could not be fetched, installed, updated or removed, and nothing was changed (spec 30).
+
+    `code` says why in a word that scripts may rely on; `exit_code` is 3 (refused) unless said otherwise.
+    """
+
+    code = "lifecycle"
+    exit_code = 3
+
+    def __init__(self, code: str, message: str, *, remedy: str | None = None, exit_code: int = 3) -> None:
+        super().__init__(message, remedy=remedy)
+        self.__dict__.update(code=code, exit_code=exit_code)  # one class, many codes: each error carries its own
 
 
 class BusyError(MSDError):

@@ -23,6 +23,10 @@ class Limits:
     bundle_bytes: int = 16 * MIB  # one limit for install, consent and load
     bundle_entries: int = 10_000
     bundle_depth: int = 64  # folders inside folders; keeps the walk off the recursion limit
+    download_bytes: int = 64 * MIB  # what one source may send
+    unpacked_bytes: int = 128 * MIB  # what an archive or a repository may hold around the bundle
+    unpacked_entries: int = 50_000
+    unpacked_ratio: int = 200  # bytes out per byte in; text compresses 20 times, a bomb a thousand times
     hashed_bytes_per_root: int = 256 * MIB  # a repository may not make every load hash gigabytes
     json_depth: int = 64
     string_chars: int = 64 * KIB
