@@ -71,7 +71,7 @@ def _where(host: Host, path: str, roots: Roots) -> tuple[str, Scope | None]:
     """
     files = host.files
     try:
-        parent, name = os.path.split(os.path.abspath(path))
+        parent, name = os.path.split(path)
         spelled = os.path.join(files.realpath(parent), name)
         scope = _scope_in(spelled, roots)
         if scope is not None:

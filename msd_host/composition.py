@@ -155,10 +155,12 @@ def compose(
     notify = extensions.emit if extensions is not None and extensions.listening else None
     if notify is not None:
         notify("load-started", home=roots.home_path, project=roots.served_path, host_version=host_version)
-    context = LoadContext(product, host_version, baseline_of(product), roots, command, config_home)
-    bundles = bundle_store(product, files, roots)
+    store, bundles = consent_store(product, files, roots), bundle_store(product, files, roots)
+    health = store.health()
+    baseline = baseline_of(product)
+    context = LoadContext(product, host_version, baseline, roots, command, config_home, health.problem, health.remedy)
     served = roots.served_path
-    with consent_store(product, files, roots).open_view() as view:
+    with store.open_view() as view:
         sources = Sources(
             files=files,
             product=product,

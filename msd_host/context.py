@@ -16,7 +16,8 @@ class LoadContext:
     """What the pure stages may look at besides the candidates.
 
     `command` is the start of every remedy: the executable and the global options this load ran with.
-    `config_home` confines the destinations of runtime descriptors, where given.
+    `config_home` confines the destinations of runtime descriptors, where given. `store_problem` says why no
+    decision of the user counts here, `store_remedy` what makes the consent store usable again.
     """
 
     product: Product
@@ -25,3 +26,5 @@ class LoadContext:
     roots: Roots
     command: str
     config_home: str | None = None
+    store_problem: str | None = None
+    store_remedy: str | None = None

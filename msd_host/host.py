@@ -16,8 +16,11 @@ from .model.scope import Scope
 from .pipeline import SealedStages
 from .product import Product
 from .reading.files import Files
-from .reading.roots import Roots, find_roots
+from .reading.roots import Roots, absolute, find_roots
 from .reading.sources import Probe
+from .remedies import is_valid_id
+from .text import quoted, shell_word
+from .trust.hashing import is_content_hash
 
 if TYPE_CHECKING:
     from .activation.config import Config
@@ -37,8 +40,8 @@ def parse_trust(words: Iterable[str]) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for word in words:
         id, at, content_hash = word.partition("@")
-        if not (id and at and content_hash.startswith("sha512-")):
-            raise UsageError(f"--trust takes ID@sha512-HASH, not {word[:80]!r}")
+        if not (at and is_valid_id(id) and is_content_hash(content_hash)):
+            raise UsageError(f"--trust takes ID@sha512-HASH, as `trust show` prints it, not {quoted(word)}")
         found.setdefault(id, set()).add(content_hash)
     return {id: frozenset(hashes) for id, hashes in found.items()}
 
@@ -71,7 +74,9 @@ class Host:
             raise UsageError("Host needs a Product")
         self.product = product
         self.files = files if files is not None else Files()
-        self._home = None if home is None else os.fspath(home)
+        if home is not None and not os.fspath(home):
+            raise UsageError("the home is an empty path; leave it out for the usual one")
+        self._home = None if home is None else absolute(home)
         self._env = env
         self._command = command
         self._overrides = self._nested(overrides)
@@ -140,7 +145,7 @@ class Host:
 
     def roots(self, cwd: str | os.PathLike[str] | None = None) -> Roots:
         """Both roots and how they relate, seen from *cwd* (the process's by default)."""
-        return find_roots(self.files, self.product, cwd=_cwd(cwd), home=self._home, env=self._env)
+        return find_roots(self.files, self.product, cwd=absolute(cwd), home=self._home, env=self._env)
 
     def compose(
         self,
@@ -161,7 +166,7 @@ class Host:
             files=self.files,
             host_version=self.product.version if host_version is None else host_version,
             command=self.command(cwd),
-            config_home=None if config_home is None else os.fspath(config_home),
+            config_home=None if config_home is None else absolute(config_home),
             trusted=trust,
             probe=probe,
             extensions=self.open_hooks(roots) if extensions else None,
@@ -183,11 +188,19 @@ class Host:
         """
         return self.compose(cwd, config_home=config_home, host_version=host_version, trust=trust).registry
 
-    def explain(self, id: str, cwd: str | os.PathLike[str] | None = None) -> Explanation:
-        """The whole way of *id* through a composition, also when it was never found."""
+    def explain(
+        self,
+        id: str,
+        cwd: str | os.PathLike[str] | None = None,
+        *,
+        config_home: str | os.PathLike[str] | None = None,
+        host_version: str | None = None,
+        trust: Mapping[str, Iterable[str]] | None = None,
+    ) -> Explanation:
+        """The whole way of *id* through the composition that `load` would make, also when it was never found."""
         from .explain import explain
 
-        return explain(self.compose(cwd), id)
+        return explain(self.compose(cwd, config_home=config_home, host_version=host_version, trust=trust), id)
 
     def check(
         self,
@@ -203,7 +216,7 @@ class Host:
         """
         from .check import check
 
-        return check(self, os.fspath(path), cwd, scope)
+        return check(self, absolute(path), cwd, scope)
 
     @property
     def trust(self) -> TrustDesk:
@@ -251,7 +264,7 @@ class Host:
             self,
             self.compose(cwd, trust=trust),
             point,
-            _cwd(cwd),
+            absolute(cwd),
             phase_number=phase_number,
             phase_dir=None if phase_dir is None else os.fspath(phase_dir),
             phase_req_ids=phase_req_ids,
@@ -271,7 +284,7 @@ class Host:
         """
         from .dispatch import dispatch
 
-        return dispatch(self, self.compose(cwd, trust=trust), args, _cwd(cwd))
+        return dispatch(self, self.compose(cwd, trust=trust), args, absolute(cwd))
 
     def silenced(self, registry: Registry, point: str) -> tuple[BlockedGate, ...]:
         """The gates that a skipped capability declares at *point* and that are therefore not in force."""
@@ -282,13 +295,11 @@ class Host:
         """The start of a command that reaches this host from the caller's shell."""
         if self._command is not None:
             return self._command
-        import shlex  # brings `re` along; only paths that differ from the shell's own need it
-
         words = [self.product.command]
-        if self._home is not None and os.path.abspath(self._home) != self._default_home():
-            words += ["--home", shlex.quote(os.path.abspath(self._home))]
-        if cwd is not None and os.path.abspath(os.fspath(cwd)) != _cwd(None):
-            words += ["-C", shlex.quote(os.path.abspath(os.fspath(cwd)))]
+        if self._home is not None and self._home != self._default_home():
+            words += ["--home", shell_word(self._home)]
+        if cwd is not None and absolute(cwd) != absolute(None):
+            words += ["-C", shell_word(absolute(cwd))]
         return " ".join(words)
 
     def _default_home(self) -> str:
@@ -296,12 +307,3 @@ class Host:
 
         named = self.env.get(self.product.home_variable, "")
         return os.path.abspath(named if os.path.isabs(named) else os_home(self.env))
-
-
-def _cwd(cwd: str | os.PathLike[str] | None) -> str:
-    if cwd is not None:
-        return os.fspath(cwd)
-    try:
-        return os.getcwd()
-    except OSError:  # the folder was removed under our feet
-        return os.environ.get("PWD", "/")

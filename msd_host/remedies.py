@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
-
 from .model.codes import SkipCode
 from .model.scope import Scope
+from .text import shell_word
 
 __all__ = ["is_valid_id", "remedy_for"]
 
@@ -49,6 +48,8 @@ def remedy_for(
         return f"{command} doctor", ()
     if code in _EXTENSIONS:
         return f"{command} plugins check", ()
+    if id == "*":
+        return f"{command} doctor", ()
     if not is_valid_id(id):
         return None, ()
     if code in _ASK:
@@ -58,7 +59,7 @@ def remedy_for(
         return f"{command} capability trust grant {id}{'' if flag else ' --scope global'}", ()
     remove = f"{command} capability remove {id}{flag}"
     if code in _CHECK_FIRST:
-        return remove, (f"{command} capability check {shlex.quote(where)}",)
+        return remove, (f"{command} capability check {shell_word(where)}",)
     if code in (SkipCode.ENGINES_UNSATISFIED, SkipCode.ENGINES_INVALID):
         return remove, (f"{command} capability update {id}{flag}",)
     others = tuple(f"{command} capability explain {other}" for other in culprits if is_valid_id(other))

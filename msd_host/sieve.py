@@ -46,7 +46,7 @@ def skip_of(candidate: Candidate, stage: str, faults: tuple[Fault, ...], context
         reason=reason,
         gates=candidate.gates,
         culprits=culprits,
-        remedy=remedy,
+        remedy=first.remedy or remedy,
         see=see,
         muted=first.code is SkipCode.DENIED,
         details=first.details,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["clean", "joined", "nearest", "quoted"]
+__all__ = ["clean", "joined", "nearest", "quoted", "shell_word"]
 
 _INVISIBLE = frozenset(
     [0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0]
@@ -52,6 +52,26 @@ def joined(names: Iterable[object], limit: int = 5) -> str:
     every = [quoted(n) for n in names]
     shown = ", ".join(every[:limit])
     return shown if len(every) <= limit else f"{shown}, +{len(every) - limit}"
+
+
+def shell_word(text: str) -> str:
+    """*text* as one word of a command that works when pasted into bash, zsh or ksh, and is printed as it is pasted.
+
+    What `clean` would drop, bytes that are no text among them, is written as escapes.
+    """
+    if text and text.isascii() and text.replace("/", "").replace("-", "").replace(".", "").replace("_", "").isalnum():
+        return text
+    if clean(text, len(text) + 1) == text:
+        return "'" + text.replace("'", "'\"'\"'") + "'"
+    return "$'" + "".join(_escaped(char) for char in text) + "'"
+
+
+def _escaped(char: str) -> str:
+    if char in "\\'":
+        return "\\" + char
+    if char.isprintable() and char not in "` " and not _is_dropped(char):
+        return char
+    return "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogateescape"))
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -224,7 +224,7 @@ def check(session: Session, words: list[str]) -> int:
     parser.add_argument("path", metavar="PATH")
     parser.add_argument("--scope", choices=["global", "project"], help="the scope it would be installed in")
     given = parser.parse_args(words)
-    base = session.cwd or os.getcwd()
+    base = session.here
     result = session.host.check(
         os.path.join(base, given.path), cwd=session.cwd, scope=_SCOPES[given.scope] if given.scope else None
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from ..loop.gates import BLOCKED, PASSED, GateReport, check_gates
 from ..loop.resolve import check_point
 from ..text import clean
@@ -35,7 +33,7 @@ def check(session: Session, words: list[str]) -> int:
         session.host,
         session.composition,
         given.point,
-        session.cwd or os.getcwd(),
+        session.here,
         phase_number=given.phase_number,
         phase_dir=given.phase_dir,
         phase_req_ids=given.phase_req_ids,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from ..testing.scaffold import KINDS, scaffold
 from .session import Parser, Session
 
@@ -16,7 +14,7 @@ def new(session: Session, words: list[str]) -> int:
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("name", metavar="NAME")
     given = parser.parse_args(words)
-    written = scaffold(session.product, given.kind, given.name, session.cwd or os.getcwd())
+    written = scaffold(session.product, given.kind, given.name, session.here)
 
     def text() -> None:
         for path in written:

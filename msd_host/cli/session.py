@@ -11,6 +11,7 @@ from ..composition import Composition
 from ..errors import MSDError, UsageError
 from ..host import Host, parse_trust
 from ..product import Product
+from ..reading.roots import absolute
 from ..text import clean
 from .options import Options
 from .output import Output
@@ -52,6 +53,11 @@ class Session:
     @property
     def cwd(self) -> str | None:
         return self.options.cwd
+
+    @property
+    def here(self) -> str:
+        """The absolute folder this run starts from."""
+        return absolute(self.options.cwd)
 
     @property
     def interactive(self) -> bool:

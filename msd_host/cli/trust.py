@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import ConsentNeeded, ManifestError, NotFound, Refused, UsageError
 from ..model.scope import Scope
-from ..text import clean, nearest, quoted
+from ..text import clean, nearest, quoted, shell_word
 from ..trust.desk import Sighting, TrustState
 from .session import Parser, Session
 
@@ -209,7 +209,7 @@ def grant(session: Session, words: list[str]) -> int:
 
 
 def _lift_global(session: Session, id: str) -> int:
-    lifted = session.host.trust.lift_denial(session.cwd or ".", id, scope=Scope.GLOBAL)
+    lifted = session.host.trust.lift_denial(session.here, id, scope=Scope.GLOBAL)
     words = "no longer denied" if lifted else "was not denied"
     session.answer({"id": id, "lifted": lifted}, lambda: session.out.line(f"{id}: {words}"))
     return 0
@@ -229,7 +229,7 @@ def _grant_one(session: Session, id: str, yes: bool, content_hash: str | None) -
         raise ManifestError(
             f"{quoted(id)} cannot be agreed to: {clean(first)}",
             faults=seen.faults,
-            remedy=f"{session.host.command(session.cwd)} capability check {_shell(seen.where)}",
+            remedy=f"{session.host.command(session.cwd)} capability check {shell_word(seen.where)}",
         )
     if not yes:
         if not session.interactive:
@@ -250,19 +250,13 @@ def _grant_one(session: Session, id: str, yes: bool, content_hash: str | None) -
     return 0
 
 
-def _shell(path: str) -> str:
-    import shlex
-
-    return shlex.quote(path)
-
-
 def deny(session: Session, words: list[str]) -> int:
     """Refuse an overlay for good, whatever its content becomes."""
     parser = _parser(session, "deny", "Refuse an overlay for good, whatever its content becomes.", "deny acme")
     parser.add_argument("id", metavar="ID")
     parser.add_argument("--scope", choices=["global", "project"], default="project")
     given = parser.parse_args(words)
-    session.host.trust.deny(session.cwd or ".", given.id, scope=_SCOPES[given.scope], how="terminal")
+    session.host.trust.deny(session.here, given.id, scope=_SCOPES[given.scope], how="terminal")
     session.answer({"id": given.id, "state": "denied"}, lambda: session.out.line(f"{given.id}: denied"))
     return 0
 
@@ -272,7 +266,7 @@ def revoke(session: Session, words: list[str]) -> int:
     parser = _parser(session, "revoke", "Take every grant for an overlay back.", "revoke acme")
     parser.add_argument("id", metavar="ID")
     given = parser.parse_args(words)
-    count = session.host.trust.revoke(session.cwd or ".", given.id)
+    count = session.host.trust.revoke(session.here, given.id)
     if count == 0:
         raise NotFound(f"no grant for {quoted(given.id)} is on record here")
     session.answer(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import select
 import sys
 
@@ -44,7 +43,7 @@ def family(session: Session, words: list[str]) -> int:
 def _run(session: Session, words: list[str]) -> int:
     gc.enable()  # `run` switched it off for a short run; somebody else's may be a long one
     try:
-        code = dispatch(session.host, session.composition, words, session.cwd or os.getcwd())
+        code = dispatch(session.host, session.composition, words, session.here)
     except CommandFailed as error:
         if isinstance(error.__cause__, BrokenPipeError) and _reader_has_gone():
             raise error.__cause__ from None

@@ -73,7 +73,7 @@ class Candidate:
     @property
     def claims_nothing(self) -> bool:
         """Whether this is a record about a root or a vanished bundle rather than a bundle."""
-        return any(f.code in _RECORDS for f in self.faults)
+        return self.id == "*" or any(f.code in _RECORDS for f in self.faults)
 
     def tightened(self, scope: Scope) -> Candidate:
         """The same sighting in a scope at least as restrictive."""

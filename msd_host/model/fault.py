@@ -18,7 +18,8 @@ class Fault:
 
     `details` holds the evidence as JSON values (the rule, the other owner, the range, hashes);
     `culprits` the ids of other capabilities that have to do with it. `rivals` are the sightings (`Candidate.key`)
-    of the overlays that hold what this one wanted: if they fall, the finding has to be made anew.
+    of the overlays that hold what this one wanted: if they fall, the finding has to be made anew. `remedy` is the
+    command that resolves it where it is not the usual one of its code.
     """
 
     code: SkipCode
@@ -29,6 +30,7 @@ class Fault:
     details: FrozenDict[str, Any] = EMPTY
     culprits: tuple[str, ...] = ()
     rivals: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    remedy: str | None = None
 
     def __str__(self) -> str:
         place = self.path if self.path not in ("", "$") else ""

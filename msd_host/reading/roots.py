@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
+from ..errors import UsageError
 from ..model.scope import Scope
 from ..product import Product
 from .files import Files
 
-__all__ = ["Canonical", "Roots", "find_roots", "os_home"]
+__all__ = ["Canonical", "Roots", "absolute", "find_roots", "os_home"]
 
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 
@@ -65,6 +66,22 @@ class Roots:
     @property
     def home_path(self) -> str:
         return self.home.path or self.home.given
+
+
+def absolute(path: str | os.PathLike[str] | None) -> str:
+    """*path*, by default the current folder, as an absolute one; also where the current folder was removed."""
+    given: object = "" if path is None else os.fspath(path)
+    if not isinstance(given, str) or "\0" in given:
+        raise UsageError("a path must be text without NUL")
+    return os.path.normpath(os.path.join(_here(), given)) if not os.path.isabs(given) else os.path.normpath(given)
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # the folder was removed under our feet; the shell still knows its name
+        named = os.environ.get("PWD", "")
+        return named if os.path.isabs(named) else "/"
 
 
 def os_home(env: Mapping[str, str]) -> str:
@@ -116,7 +133,7 @@ def _marked(files: Files, folder: str, markers: tuple[str, ...]) -> bool:
 def find_served(files: Files, cwd: str, user_home: str, markers: tuple[str, ...]) -> str | None:
     """The nearest marked ancestor of *cwd*, itself first; the user's home counts only when it is *cwd*."""
     start = look(files, cwd)
-    base = start.path if start.there else os.path.abspath(cwd)
+    base = start.path if start.there else absolute(cwd)
     home = look(files, user_home)
     for folder in _ancestors(base):
         if folder != base and home.there and folder == home.path:
@@ -147,7 +164,7 @@ def find_roots(
     user_home = os_home(env)
     named = env.get(product.home_variable, "")
     spelled = home if home is not None else (named if os.path.isabs(named) else user_home)
-    spelled = os.path.abspath(spelled)
+    spelled = absolute(spelled)
     at_home = look(files, spelled)
     global_root = look(files, os.path.join(spelled, product.folder, "capabilities"))
     store = _store_place(files, os.path.join(spelled, product.folder))
@@ -158,7 +175,7 @@ def find_roots(
     served = look(files, served_path)
     project_root = look(files, os.path.join(served_path, product.folder, "capabilities"))
     scope, why = _global_scope(files, at_home, global_root, served, project_root)
-    own_home = _same(at_home, served) and spelled == os.path.abspath(user_home)
+    own_home = _same(at_home, served) and spelled == absolute(user_home)
     return Roots(
         at_home,
         global_root,

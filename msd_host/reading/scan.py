@@ -70,8 +70,7 @@ class Scan:
     def _about_root(self, code: SkipCode, message: str) -> Candidate:
         points = self.ground.sources.product.contract.points
         fault = Fault(code, message, details=FrozenDict({"root": self.path}))
-        consent = Consent("granted" if code is SkipCode.TOO_MANY_CANDIDATES else "unconsented")
-        return Candidate("*", self.scope, self.path, self.path, consent, gates=points, faults=(fault,))
+        return Candidate("*", self.scope, self.path, self.path, Consent("granted"), gates=points, faults=(fault,))
 
     def _missing(self, names: frozenset[str]) -> Iterator[Candidate]:
         """Records of bundles that are gone and whose gates would vanish silently."""

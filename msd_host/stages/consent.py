@@ -25,10 +25,10 @@ _TEXTS = {
 
 @stage
 def msd_stage_consent(cohort: Deduped, context: LoadContext) -> Consented:
-    return sift(cohort, Consented, "consent", _judge, context)
+    return sift(cohort, Consented, "consent", lambda candidate: _judge(candidate, context), context)
 
 
-def _judge(candidate: Candidate) -> tuple[Fault, ...]:
+def _judge(candidate: Candidate, context: LoadContext) -> tuple[Fault, ...]:
     state = candidate.consent.state
     if candidate.claims_nothing and state != "denied":
         return ()  # nothing of a manifest stands behind it; it falls with its own code
@@ -38,4 +38,7 @@ def _judge(candidate: Candidate) -> tuple[Fault, ...]:
     if code is None and state == "granted":
         return ()
     code = code or SkipCode.UNCONSENTED  # evidence of another scope never lets a project overlay in
-    return (Fault(code, _TEXTS[code], details=FrozenDict({"state": state})),)
+    text, remedy = _TEXTS[code], None
+    if context.store_problem is not None and code is not SkipCode.DENIED:
+        text, remedy = f"{text}, and no agreement counts: {context.store_problem}", context.store_remedy
+    return (Fault(code, text, details=FrozenDict({"state": state}), remedy=remedy),)

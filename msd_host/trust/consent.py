@@ -23,7 +23,7 @@ from ..remedies import is_valid_id
 from .changes import ABSENT, Changes
 from .decisions import DENIALS, GRANTS, ROOTS, ConsentView, Decisions, read_denials
 from .hashing import hex_of
-from .private import PrivatePlace, closing, error_name
+from .private import Health, PrivatePlace, closing, error_name
 from .records import Denial, Grant, encode_denial, encode_grant, fault_of, key_of, utc_now
 
 __all__ = ["ConsentStore", "ConsentView", "Decisions", "Denial", "Grant", "Records", "utc_now"]
@@ -52,14 +52,18 @@ class ConsentStore:
         self._limits = limits
         self._unusable = usable
 
+    def health(self) -> Health:
+        """Why the store grants nothing and takes nothing, if so, and the command that changes it, if one can."""
+        return self._place.health() if self._unusable is None else Health(self._unusable)
+
     def problem(self) -> str | None:
         """Why the store grants nothing and takes nothing, or None."""
-        return self._unusable or self._place.health().problem
+        return self.health().problem
 
     @property
     def remedy(self) -> str | None:
         """The command that makes the store usable again, where there is one."""
-        return None if self._unusable else self._place.health().remedy
+        return self.health().remedy
 
     # Reading: never raises.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -17,6 +18,7 @@ from ..reading.bundle import decode_bundle, snapshot_reader
 from ..reading.codec import salvage_points
 from ..reading.files import fault_of
 from ..reading.ground import MANIFEST
+from ..reading.roots import absolute
 from ..remedies import is_valid_id
 from ..text import clean, nearest, quoted
 from .consent import ConsentStore, Denial, Grant, Records, utc_now
@@ -89,9 +91,11 @@ class TrustDesk:
 
     # Reading
 
-    def status(self, cwd: str | os.PathLike[str] | None = None) -> tuple[TrustState, ...]:
-        """One state per capability: first-party, then each overlay seen from *cwd*."""
-        return self.states(self._host.compose(cwd, extensions=False))
+    def status(
+        self, cwd: str | os.PathLike[str] | None = None, *, trust: Mapping[str, Iterable[str]] | None = None
+    ) -> tuple[TrustState, ...]:
+        """One state per capability: first-party, then each overlay seen from *cwd*; *trust* as for `Host.load`."""
+        return self.states(self._host.compose(cwd, trust=trust, extensions=False))
 
     def states(self, composition: Composition) -> tuple[TrustState, ...]:
         """The states within one composition, so that a caller that has one needs no second."""
@@ -111,7 +115,7 @@ class TrustDesk:
             flag = " --scope global" if candidate.scope is Scope.GLOBAL else ""
             remedy = f"{command} capability trust grant {candidate.id}{flag}"
         elif state in ("unconsented", "changed", "unverifiable"):
-            remedy = f"{command} capability trust show {candidate.id}"
+            remedy = composition.context.store_remedy or f"{command} capability trust show {candidate.id}"
         if not is_valid_id(candidate.id):
             remedy = None
         return TrustState(
@@ -136,9 +140,11 @@ class TrustDesk:
         """Why the store is not used, None when it is."""
         return self._store(cwd).problem()
 
-    def show(self, id: str, cwd: str | os.PathLike[str] | None = None) -> Sighting:
-        """The overlay *id* as it lies there now. Raises `NotFound` where there is none."""
-        composition = self._host.compose(cwd, extensions=False)
+    def show(
+        self, id: str, cwd: str | os.PathLike[str] | None = None, *, trust: Mapping[str, Iterable[str]] | None = None
+    ) -> Sighting:
+        """The overlay *id* as it lies there now; *trust* as for `Host.load`. Raises `NotFound` where there is none."""
+        composition = self._host.compose(cwd, trust=trust, extensions=False)
         found = [c for c in composition.seen if c.id == id and not c.claims_nothing]
         project = [c for c in found if c.scope is Scope.PROJECT]
         if not found:
@@ -317,7 +323,7 @@ class TrustDesk:
         if scope is Scope.GLOBAL:
             return roots.home_path
         if roots.served_path is None:
-            raise UsageError(f"{clean(os.fspath(project))} is not in a project")
+            raise UsageError(f"{clean(absolute(project))} is not in a project")
         return roots.served_path
 
     def _bundles(self, cwd: str | os.PathLike[str] | None) -> BundleStore:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import stat as st
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ from contextlib import contextmanager, suppress
 from attrs import frozen
 
 from ..reading.files import Files
+from ..text import shell_word
 
 __all__ = ["ASIDE", "GONE", "TEMP", "Health", "PrivatePlace", "error_name"]
 
@@ -75,7 +75,7 @@ class PrivatePlace:
         loose = [path for path, fault in faults if fault.startswith("can be written")]
         remedy = None
         if len(loose) == len(faults):
-            remedy = "chmod go-w " + " ".join(shlex.quote(path) for path in loose)
+            remedy = "chmod go-w " + " ".join(shell_word(path) for path in loose)
         return Health(f"the {self.purpose} is not used: {faults[0][0]} {faults[0][1]}", remedy)
 
     def _faults(self) -> Iterator[tuple[str, str | None]]:
