@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from .cli.streams import answering
+
 __all__ = ["NAMES", "main"]
 
 #: Folder, home variable and project markers, told here so that a repeated render need not load the product.
@@ -13,6 +15,10 @@ NAMES = (".msd", "MSD_HOME", (".planning/", ".git"))
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; returns the exit code (spec 60)."""
     words = sys.argv[1:] if argv is None else argv
+    return answering("msd", lambda: _main(words))
+
+
+def _main(words: list[str]) -> int:
     if words in (["--version"], ["-V"]):
         from .version import __version__
 

@@ -150,7 +150,14 @@ def test_version_and_help_load_no_engine_at_all(tmp_path: Path, words: tuple[str
     modules = loaded(World(tmp_path), *words)
     assert not {m for m in modules if within(m, *HEAVY, "argparse", "json", "re", "typing", "inspect")}
     ours = {m for m in modules if m.startswith("msd_host")}
-    assert ours <= {"msd_host", "msd_host.__main__", "msd_host.version", "msd_host.cli", "msd_host.cli.words"}
+    assert ours <= {
+        "msd_host",
+        "msd_host.__main__",
+        "msd_host.version",
+        "msd_host.cli",
+        "msd_host.cli.streams",
+        "msd_host.cli.words",
+    }
 
 
 def test_a_load_without_overlays_imports_no_decoder_and_no_metadata(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from ..errors import MSDError, UsageError
 from ..product import Product
 from ..text import clean, nearest
 from .options import SHORT, Options, split
+from .streams import answering, is_lost_answer
 from .words import GROUPS, OPTIONS, overview
 
 if TYPE_CHECKING:
@@ -26,22 +27,24 @@ def run(product: Product, argv: list[str], *, remember: bool = False) -> int:
     With *remember* a render leaves a memo, for a program that asks for it the next time (`memo.replay.answer`).
     """
     gc.disable()  # a short run that allocates much and drops little; collections would only walk it again and again
+    return answering(product.command, lambda: _attempt(product, argv, remember))
+
+
+def _attempt(product: Product, argv: list[str], remember: bool) -> int:
     debug = os.environ.get(f"{product.name.upper().replace('-', '_')}_DEBUG") == "1" or "--debug" in argv
     try:
-        code = _remembered(product, argv) if remember else _run(product, argv)
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:
-        return _quietly_closed()
+        return _remembered(product, argv) if remember else _run(product, argv)
     except KeyboardInterrupt:
         sys.stderr.write("\n")
         return 130
+    except UsageError as error:
+        return _plain_failure(product, argv, error)
     except MSDError as error:
         if debug:
             raise
         return _plain_failure(product, argv, error)
     except Exception as error:
-        if debug:
+        if debug or is_lost_answer(error):
             raise
         return _plain_failure(product, argv, _internal(product, error))
 
@@ -49,15 +52,6 @@ def run(product: Product, argv: list[str], *, remember: bool = False) -> int:
 def _internal(product: Product, error: Exception) -> MSDError:
     variable = f"{product.name.upper().replace('-', '_')}_DEBUG"
     return MSDError(f"internal error: {type(error).__name__}: {clean(error)} (set {variable}=1 for a traceback)")
-
-
-def _quietly_closed() -> int:
-    """Whoever read us has gone; nothing is left to say, also not while the interpreter shuts down."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass
-    return 0
 
 
 def _plain_failure(product: Product, argv: list[str], error: MSDError) -> int:
@@ -103,7 +97,7 @@ def _run(product: Product, argv: list[str], watch: Watch | None = None) -> int:
     except SystemExit as finished:  # argparse, once it has printed a verb's help
         return int(finished.code or 0)
     except MSDError as error:
-        if options.debug:
+        if options.debug and not isinstance(error, UsageError):
             raise
         return _plain_failure(product, argv, error) if theirs else session.fail(error)
 

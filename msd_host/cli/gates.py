@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..loop.gates import BLOCKED, PASSED, GateReport, check_gates
 from ..loop.resolve import check_point
+from ..loop.shell import ending_whole
 from ..text import clean
 from .session import Parser, Session
 from .strict import finish
@@ -29,15 +30,17 @@ def check(session: Session, words: list[str]) -> int:
     parser.add_argument("--phase-req-ids", metavar="IDS", default="", help="its requirements, comma-separated")
     given = parser.parse_args(words)
     check_point(given.point, session.product.contract.points)  # before anything is composed
-    report = check_gates(
-        session.host,
-        session.composition,
-        given.point,
-        session.here,
-        phase_number=given.phase_number,
-        phase_dir=given.phase_dir,
-        phase_req_ids=given.phase_req_ids,
-    )
+    composition = session.composition
+    with ending_whole():
+        report = check_gates(
+            session.host,
+            composition,
+            given.point,
+            session.here,
+            phase_number=given.phase_number,
+            phase_dir=given.phase_dir,
+            phase_req_ids=given.phase_req_ids,
+        )
     for warning in (w for w in report.warnings if w["kind"] != "extension"):  # `finish` tells those
         session.out.warn(f"{session.product.command}: warning: {warning['message']}")
     if session.options.json or given.format == "json":

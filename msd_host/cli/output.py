@@ -7,6 +7,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 __all__ = ["Output"]
@@ -39,7 +40,8 @@ class Output:
     def warn(self, text: str) -> None:
         """Something a person must know."""
         sys.stdout.flush()
-        sys.stderr.write(_printable(text, sys.stderr.encoding) + "\n")
+        with suppress(OSError):  # talk that cannot be written must not cost the answer
+            sys.stderr.write(_printable(text, sys.stderr.encoding) + "\n")
 
     def style(self, text: str, *names: str) -> str:
         """*text* in the given styles when stdout is a terminal."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..activation.config import read_layer, user_config_path
+from ..errors import DamagedState
 from ..model.cohort import Skip
+from ..model.frozen import EMPTY
+from ..text import clean
 from .session import Session
 
 __all__ = ["finish", "skips_of", "tell_skips"]
@@ -20,9 +24,10 @@ def skips_of(session: Session) -> tuple[Skip, ...]:
 
 
 def tell_skips(session: Session) -> None:
-    """One line per skip on stderr."""
+    """One line per skip on stderr, but for those the user has said no to or switched off."""
+    activation = session.host.activation(session.composition)
     for skip in skips_of(session):
-        if not skip.muted:
+        if not skip.muted and activation.capability(skip.id).surfaced:
             fix = f" -- {skip.remedy}" if skip.remedy else ""
             session.out.talk(
                 f"{session.product.command}: {skip.id} ({skip.scope.label}) skipped: {skip.reason} [{skip.code}]{fix}"
@@ -30,24 +35,38 @@ def tell_skips(session: Session) -> None:
 
 
 def required(session: Session) -> tuple[str, ...]:
-    """Ids that the user's own configuration says must be there; never a repository's (spec 10)."""
+    """Ids that the user's own configuration says must be there; never a repository's (spec 10).
+
+    Raises `DamagedState` where that cannot be told: a control must not vanish with a typing error.
+    """
     path = user_config_path(session.product, session.composition.roots)
-    at: Any = read_layer(session.host.files, "user", path, session.product.limits).values if path else {}
-    for name in REQUIRED_KEY:
-        at = at.get(name, {}) if isinstance(at, dict) else {}
-    return tuple(id for id in at if isinstance(id, str)) if isinstance(at, tuple) else ()
+    if path is None:
+        return ()
+    layer = read_layer(session.host.files, "user", path, session.product.limits)
+    section: Any = layer.values.get(REQUIRED_KEY[0], EMPTY)
+    ids = section.get(REQUIRED_KEY[1], ()) if isinstance(section, Mapping) else None
+    problem = layer.problem
+    if problem is None and not (isinstance(ids, tuple) and all(isinstance(id, str) for id in ids)):
+        problem = f"{'.'.join(REQUIRED_KEY)} is not a list of ids"
+    if problem is not None:
+        raise DamagedState(f"what is required here cannot be told: {clean(path, 400)}: {clean(problem)}")
+    return tuple(ids or ())
 
 
 def finish(session: Session, code: int = 0) -> int:
-    """*code*, or 8 when something required is not there, or anything is skipped under --strict."""
+    """*code*, or 8 when something required is not there, or anything is skipped under --strict; 7 when nobody can tell."""
     for advisory in session.composition.advisories:
         session.out.warn(f"{session.product.command}: warning: {advisory}")
     if code != 0:
         return code
     registry = session.composition.registry
-    absent = [id for id in required(session) if id not in registry.capabilities]
+    try:
+        absent = [id for id in required(session) if id not in registry.capabilities]
+    except DamagedState as error:
+        session.out.warn(f"{session.product.command}: {error.message}")
+        return error.exit_code
     for id in absent:
-        session.out.warn(f"{session.product.command}: required, and not in the registry: {id}")
+        session.out.warn(f"{session.product.command}: required, and not in the registry: {clean(id, 80)}")
     skipped = [s for s in skips_of(session) if s.id != "*"] if session.options.strict else []
     if skipped:
         session.out.warn(

@@ -26,7 +26,8 @@ def trust(session: Session, words: list[str]) -> int:
     if name not in _VERBS:
         close = nearest(name, _VERBS)
         hint = f"; did you mean {quoted(close)}?" if close else f"; there are: {', '.join(_VERBS)}"
-        raise UsageError(f"unknown trust command {quoted(name)}{hint}")
+        remedy = f"{session.product.command} capability trust --help"
+        raise UsageError(f"unknown trust command {quoted(name)}{hint}", remedy=remedy)
     return _VERBS[name](session, words[1:])
 
 
@@ -106,7 +107,7 @@ def show(session: Session, words: list[str]) -> int:
     """Everything a person needs to decide about an overlay."""
     parser = _parser(session, "show", "Everything needed to decide about an overlay.", "show acme")
     parser.add_argument("id", metavar="ID")
-    seen = session.host.trust.show(parser.parse_args(words).id, session.cwd)
+    seen = session.host.trust.show(parser.parse_args(words).id, session.cwd, trust=session.trusted())
     session.answer(_document(session, seen), lambda: _disclosed(session, seen))
     return 0
 
@@ -165,6 +166,11 @@ def _disclosed(session: Session, seen: Sighting) -> None:
     if seen.state.state == "granted":
         out.line(f"  to take it back: {command} capability trust revoke {seen.id}")
     elif seen.disclosure is not None and seen.scope is Scope.PROJECT:
+        problem = session.host.trust.store_problem(session.cwd)
+        if problem is not None:
+            out.line(f"  no agreement lasts here: {clean(problem)}")
+            out.line(f"  to agree for one run:    --trust {seen.id}@{seen.content_hash}")
+            return
         out.line(f"  to agree, at a terminal:  {command} capability trust grant {seen.id}")
         out.line(
             f"  to agree, in a script:    {command} capability trust grant {seen.id} --yes --hash {seen.content_hash}"
@@ -196,6 +202,8 @@ def grant(session: Session, words: list[str]) -> int:
     if given.yes and not given.hash:
         raise UsageError("--yes needs --hash, so that it is clear which bytes are meant")
     if given.scope == "global":
+        if given.all:
+            raise UsageError("--scope global lifts the denial of one ID; --all is for project overlays")
         return _lift_global(session, given.id)
     if not given.all:
         return _grant_one(session, given.id, given.yes, given.hash)
@@ -209,9 +217,9 @@ def grant(session: Session, words: list[str]) -> int:
 
 
 def _lift_global(session: Session, id: str) -> int:
-    lifted = session.host.trust.lift_denial(session.here, id, scope=Scope.GLOBAL)
-    words = "no longer denied" if lifted else "was not denied"
-    session.answer({"id": id, "lifted": lifted}, lambda: session.out.line(f"{id}: {words}"))
+    if not session.host.trust.lift_denial(session.here, id, scope=Scope.GLOBAL):
+        raise NotFound(f"{quoted(id)} is not denied in global scope, so there is nothing to lift")
+    session.answer({"id": id, "lifted": True}, lambda: session.out.line(f"{id}: no longer denied"))
     return 0
 
 
@@ -256,6 +264,11 @@ def deny(session: Session, words: list[str]) -> int:
     parser.add_argument("id", metavar="ID")
     parser.add_argument("--scope", choices=["global", "project"], default="project")
     given = parser.parse_args(words)
+    if given.id in session.host.baseline.capabilities:
+        raise Refused(
+            f"{quoted(given.id)} ships with the host; there is nothing to refuse",
+            remedy=f"{session.host.command(session.cwd)} capability disable {given.id}",
+        )
     session.host.trust.deny(session.here, given.id, scope=_SCOPES[given.scope], how="terminal")
     session.answer({"id": given.id, "state": "denied"}, lambda: session.out.line(f"{given.id}: denied"))
     return 0

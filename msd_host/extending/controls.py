@@ -41,12 +41,22 @@ class Controls:
         return "not in the list of allowed extensions"
 
 
-def controls_from(user: Mapping[str, Any], variable: str, *, off: bool = False) -> Controls:
-    """From the user's configuration, the plugins variable of the process, and `--no-plugins`."""
+#: Stands for a list of required extensions that cannot be read: nothing answers to it.
+UNREADABLE = "plugins.required, which cannot be read"
+_NO_OBJECT = "plugins in the user's configuration is not an object; no extension is loaded"
+
+
+def controls_from(user: Mapping[str, Any], variable: str, *, off: bool = False, damage: str | None = None) -> Controls:
+    """From the user's configuration, the plugins variable of the process, and `--no-plugins`.
+
+    *damage* says why the configuration cannot be read; then nobody is allowed, as who was denied is not known.
+    """
+    if damage is not None:
+        return Controls(off, (), problems=(f"{damage}; no extension is loaded, as the lists of them are in there",))
     section = user.get("plugins", EMPTY)
     problems: list[str] = []
     if not isinstance(section, Mapping):
-        section, problems = EMPTY, ["plugins in the user's configuration is not an object; it is ignored"]
+        return Controls(off, (), required=(UNREADABLE,), problems=(_NO_OBJECT,))
     lists = {name: _names(section, name, problems) for name in ("allow", "deny", "required")}
     only = lists["allow"]
     named = variable.strip()
@@ -56,7 +66,9 @@ def controls_from(user: Mapping[str, Any], variable: str, *, off: bool = False) 
         wanted = tuple(n.strip() for n in named.split(",") if n.strip())
         only = wanted if only is None else tuple(n for n in wanted if n.casefold() in {o.casefold() for o in only})
     # a list that cannot be read allows nobody: a typing error must not switch a control off
-    return Controls(off, only, lists["deny"] or (), lists["required"] or (), tuple(problems))
+    broken = any(p.startswith("plugins.required ") for p in problems)
+    required = (UNREADABLE,) if broken else lists["required"] or ()
+    return Controls(off, only, lists["deny"] or (), required, tuple(problems))
 
 
 def _names(section: Mapping[str, Any], name: str, problems: list[str]) -> tuple[str, ...] | None:

@@ -39,8 +39,12 @@ def found_extensions(product: Product, project: str | None, files: Files) -> tup
 def controls_of(product: Product, files: Files, roots: Roots, env: Mapping[str, str], *, off: bool) -> Controls:
     """The user's word about extensions, from their own configuration and the process environment."""
     path = user_config_path(product, roots)
-    values = read_layer(files, "user", path, product.limits).values if path is not None else {}
-    return controls_from(values, env.get(product.plugins_variable, ""), off=off)
+    variable = env.get(product.plugins_variable, "")
+    if path is None:
+        return controls_from({}, variable, off=off)
+    layer = read_layer(files, "user", path, product.limits)
+    damage = None if layer.problem is None else f"{path}: {layer.problem}"
+    return controls_from(layer.values, variable, off=off, damage=damage)
 
 
 def gather(product: Product, files: Files, roots: Roots, env: Mapping[str, str], *, off: bool) -> Gathered:

@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 import selectors
 import signal
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from subprocess import DEVNULL, PIPE, STDOUT, Popen, TimeoutExpired
 
 from attrs import frozen
 
 from ..text import clean
 
-__all__ = ["Ran", "run_command"]
+__all__ = ["Ran", "ending_whole", "run_command"]
 
 _SHELL = "/bin/sh"
 _CHUNK = 1 << 16
@@ -64,6 +65,28 @@ def run_command(
     finally:
         watch.end()
     return Ran(status, _last_line(watch.tail))
+
+
+@contextmanager
+def ending_whole() -> Iterator[None]:
+    """Meanwhile, being told to end takes the command that runs along: SIGTERM and SIGHUP become `SystemExit`.
+
+    Changes nothing outside the main thread, nor for a signal that somebody handles or ignores already.
+    """
+
+    def end(number: int, frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    mine: list[signal.Signals] = []
+    if threading.current_thread() is threading.main_thread():
+        mine = [n for n in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is signal.SIG_DFL]
+    for number in mine:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in mine:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _last_line(tail: bytes | bytearray) -> str:

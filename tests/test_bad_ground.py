@@ -1,0 +1,322 @@
+"""A run on bad ground: a folder that is gone, streams nobody reads, a store that does not count, paths that bite."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from msd_host import MSD, Host, UsageError
+from msd_host.host import parse_trust
+from msd_host.text import clean, shell_word
+from tests.cli import Done, environment, msd
+from tests.planted import World, boolean, gate, is_root
+
+SCRIPT = Path(__file__).parents[1] / "bin" / "msd"
+HASH = "sha512-" + "A" * 86 + "=="
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path, MSD)
+
+
+def shell(world: World, line: str, **env: str) -> Done:
+    """A line of bash with `$MSD` as the program, in the project."""
+    program = f"{shlex.quote(sys.executable)} -s -m msd_host"
+    done = subprocess.run(
+        ["bash", "-c", line.replace("$MSD", program)],
+        cwd=world.project,
+        env=environment(world.home, **env),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+class TestFolderThatIsGone:
+    @pytest.mark.parametrize(
+        ("words", "code"),
+        [
+            ("--version", 0),
+            ("--help", 0),
+            ("capability list", 0),
+            ("-C . capability list", 0),
+            ("loop render-hooks plan:pre", 0),
+            ("capability check .", 5),
+            ("capability trust deny acme", 2),
+            ("capability trust status", 0),
+            ("settings list", 0),
+        ],
+    )
+    def test_every_verb_ends_cleanly(self, world: World, words: str, code: int) -> None:
+        done = shell(world, f'mkdir gone && cd gone && rmdir "$PWD" && $MSD {words}; exit $?')
+        assert "Traceback" not in done.err and "internal error" not in done.err
+        assert done.code == code or (code == 2 and done.code == 0), done
+        assert done.out or done.err
+
+    @pytest.mark.skipif(not SCRIPT.exists(), reason="the script is beside the sources only")
+    def test_the_script_too(self, world: World) -> None:
+        line = f'mkdir gone && cd gone && rmdir "$PWD" && {shlex.quote(sys.executable)} {SCRIPT} --version'
+        assert shell(world, line).out.startswith("msd ")
+
+    def test_through_the_api(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        gone = world.root / "gone"
+        gone.mkdir()
+        monkeypatch.chdir(gone)
+        gone.rmdir()
+        monkeypatch.setenv("PWD", str(world.project))
+        assert world.host.load(cwd=".") == world.load()
+        assert Host(MSD, home="x", discover_extensions=False).load() is not None
+
+
+class TestStreams:
+    @pytest.mark.parametrize("words", ["--version", "--help", "capability list", "loop points --json"])
+    def test_a_closed_stdout_is_said_in_one_line(self, world: World, words: str) -> None:
+        done = shell(world, f"$MSD {words} >&-")
+        assert (done.code, done.err.count("\n")) == (1, 1)
+        assert "nowhere to answer" in done.err
+
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+    @pytest.mark.parametrize("words", ["--version", "--help", "capability list", "loop points --json"])
+    def test_a_full_stdout_is_said_in_one_line(self, world: World, words: str) -> None:
+        done = shell(world, f"$MSD {words} >/dev/full")
+        assert (done.code, done.err.count("\n")) == (1, 1), done
+        assert "cannot be written" in done.err
+
+    @pytest.mark.parametrize("words", ["--help", "registry show", "capability list --json"])
+    def test_a_reader_that_goes_away_is_silent(self, world: World, words: str) -> None:
+        done = shell(world, f"$MSD {words} | true; exit ${{PIPESTATUS[0]}}")
+        assert (done.code, done.err) == (0, "")
+
+    @pytest.mark.parametrize("end", ["2>&-", "2>/dev/full"])
+    def test_talk_that_cannot_be_written_does_not_cost_the_answer(self, world: World, end: str) -> None:
+        world.add_project("acme", gates=[gate("plan:pre")])
+        done = shell(world, f"$MSD loop render-hooks plan:pre {end}")
+        assert done.code == 0 and json.loads(done.out)["warnings"]
+
+    def test_a_memo_too(self, world: World) -> None:
+        (world.home / ".msd").mkdir(exist_ok=True)
+        for _ in range(2):
+            done = shell(world, "$MSD loop render-hooks plan:pre >/dev/full")
+            assert (done.code, done.err.count("\n")) == (1, 1)
+        assert shell(world, "$MSD loop render-hooks plan:pre | true; exit ${PIPESTATUS[0]}") == Done(0, "", "")
+
+
+class TestToldToEnd:
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+    def test_the_command_of_a_gate_goes_along(self, world: World, number: signal.Signals) -> None:
+        note = world.root / "pid"
+        line = f"echo $$ > {note}; sleep 60"
+        check = {"predicate": {"kind": "command-exit-zero", "command": line, "timeoutMs": 60000}}
+        world.add_global("acme", gates=[gate("plan:pre", check=check)])
+        process = subprocess.Popen(
+            [sys.executable, "-s", "-m", "msd_host", "loop", "check", "plan:pre"],
+            cwd=world.project,
+            env=environment(world.home),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 30
+        while not (note.exists() and note.read_text().strip()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(number)
+        assert process.wait(30) == (130 if number == signal.SIGINT else 128 + number)
+        pid = int(note.read_text())
+        while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
+            time.sleep(0.02)
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+class TestStoreThatDoesNotCount:
+    def spoil(self, world: World, how: str) -> None:
+        store = world.home / ".msd"
+        if how == "file":
+            store.write_text("no folder")
+        else:
+            (store / "consent").mkdir(parents=True)
+            (store if how == "loose" else store / "consent").chmod(0o777)
+
+    @pytest.mark.parametrize("how", ["loose", "loose inside", "file"])
+    def test_the_skip_says_so(self, world: World, how: str) -> None:
+        world.add_project("acme", gates=[gate("plan:pre")])
+        self.spoil(world, how)
+        skip = world.skips()["acme"]
+        assert skip.code.value == "unconsented"
+        assert "no agreement counts: the consent store is not used" in skip.reason
+        if how != "file":
+            assert skip.remedy is not None and skip.remedy.startswith("chmod go-w ")
+            subprocess.run(["bash", "-c", skip.remedy], check=True)
+            world.grant("acme")
+            assert "acme" in world.accepted()
+
+    def test_the_same_words_wherever_it_is_asked(self, world: World) -> None:
+        world.add_project("acme", gates=[gate("plan:pre")])
+        self.spoil(world, "loose")
+        fix = "chmod go-w"
+        assert fix in msd(world, "loop", "render-hooks", "plan:pre").err
+        assert fix in msd(world, "capability", "trust", "status").out
+        assert fix in msd(world, "capability", "trust", "grant", "acme", "--yes", "--hash", self.hash(world)).err
+        assert fix in msd(world, "capability", "explain", "acme").out
+
+    def hash(self, world: World) -> str:
+        found = world.host.trust.show("acme", cwd=world.project).content_hash
+        assert found is not None
+        return found
+
+    def test_show_offers_the_way_for_one_run(self, world: World) -> None:
+        world.add_project("acme", gates=[gate("plan:pre")])
+        inside = world.project / "home"
+        inside.mkdir()
+        shown = msd(world, "--home", str(inside), "capability", "trust", "show", "acme").out
+        word = next(line.split()[-1] for line in shown.splitlines() if "for one run" in line)
+        assert "grant acme" not in shown
+        done = msd(world, "--home", str(inside), "--trust", word, "capability", "list", "--json")
+        assert next(row for row in done.json() if row["id"] == "acme")["state"] == "active"
+
+
+class TestRootThatCannotBeRead:
+    def test_a_loop_of_links_is_no_overlay_that_waits_for_consent(self, world: World) -> None:
+        root = world.project / ".msd"
+        root.mkdir()
+        (root / "capabilities").symlink_to(root / "capabilities")
+        registry = world.load()
+        assert registry.overlay is not None
+        (skip,) = registry.overlay.warnings
+        assert (skip.id, skip.code.value) == ("*", "manifest-unreadable")
+        assert skip.remedy is not None and skip.remedy.endswith("doctor")
+        assert {g.point for g in registry.overlay.blocked_gates} == set(MSD.contract.points)
+        assert "*" not in {s.id for s in world.host.trust.status(world.project)}
+
+
+class TestWhatIsRequired:
+    @pytest.mark.parametrize(
+        ("text", "code"),
+        [
+            ('{"capabilities": {"required": ["ui"]}}', 0),
+            ('{"capabilities": {"required": ["absent"]}}', 8),
+            ('{"capabilities": {"required": "ui"}}', 7),
+            ('{"capabilities": {"required": [1]}}', 7),
+            ('{"capabilities": []}', 7),
+            ('{"capabilities": {"required": ["ui"]', 7),
+            ("[]", 7),
+        ],
+    )
+    def test_a_typing_error_does_not_switch_it_off(self, world: World, text: str, code: int) -> None:
+        first = next(iter(world.host.baseline.capabilities))
+        (world.home / ".msd").mkdir()
+        (world.home / ".msd" / "config.json").write_text(text.replace('"ui"', f'"{first}"'))
+        for words in (("capability", "list"), ("loop", "render-hooks", "plan:pre"), ("registry", "digest")):
+            done = msd(world, *words)
+            assert done.code == code, done
+            assert done.out and (code == 0 or "required" in done.err)
+
+    @pytest.mark.parametrize("text", ['{"plugins": {"deny": ["x"]', '{"plugins": []}', '{"plugins": {"allow": 1}}'])
+    def test_no_extension_is_loaded_where_the_lists_cannot_be_read(self, world: World, text: str) -> None:
+        from msd_host.extending.gathering import controls_of
+
+        (world.home / ".msd").mkdir()
+        (world.home / ".msd" / "config.json").write_text(text)
+        controls = controls_of(MSD, world.host.files, world.host.roots(world.project), {}, off=False)
+        assert not controls.allows(["dist", "dist:entry"]) and controls.problems
+
+
+class TestWhatMakesNoSense:
+    @pytest.mark.parametrize("home", ["", b"/tmp", "/a\0b", Path("/a\0b")])
+    def test_a_home_that_is_none(self, home: object) -> None:
+        with pytest.raises(UsageError):
+            Host(MSD, home=home)  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(
+        "word",
+        ["acme", "@" + HASH, "acme@", "acme@sha512-xyz", "Acme@" + HASH, "acme@sha256-" + "A" * 86, "../x@" + HASH],
+    )
+    def test_a_word_for_trust_that_names_no_bytes(self, world: World, word: str) -> None:
+        with pytest.raises(UsageError):
+            parse_trust([word])
+        assert msd(world, "--trust", word, "capability", "list").code == 2
+        assert parse_trust(["acme@" + HASH]) == {"acme": frozenset([HASH])}
+
+    @pytest.mark.parametrize(
+        ("words", "code", "says"),
+        [
+            (("capability", "trust", "grant", "--all", "--scope", "global"), 2, "one ID"),
+            (("capability", "trust", "grant", "nobody", "--scope", "global"), 5, "not denied"),
+            (("capability", "trust", "deny", "{first}"), 3, "ships with the host"),
+            (("capability", "trust", "shw", "acme"), 2, "try: msd"),
+            (("--debug", "nope"), 2, "nope"),
+        ],
+    )
+    def test_verbs_say_what_they_cannot_do(self, world: World, words: tuple[str, ...], code: int, says: str) -> None:
+        first = next(iter(world.host.baseline.capabilities))
+        done = msd(world, *(w.format(first=first) for w in words))
+        assert done.code == code and says in done.err and "Traceback" not in done.err, done
+
+    def test_outside_a_project_the_place_is_named(self, world: World) -> None:
+        (world.root / "nowhere").mkdir()
+        done = msd(world, "capability", "trust", "deny", "acme", cwd=world.root / "nowhere")
+        assert done.code == 2 and str(world.root / "nowhere") in done.err
+
+    def test_show_knows_what_this_run_trusts(self, world: World) -> None:
+        world.add_project("acme")
+        word = f"acme@{world.host.trust.show('acme', cwd=world.project).content_hash}"
+        state = msd(world, "--trust", word, "capability", "trust", "show", "acme", "--json").json()
+        assert (state["state"], state["runOnly"]) == ("granted", True)
+        assert msd(world, "capability", "trust", "show", "acme", "--json", MSD_TRUST=word).json()["runOnly"]
+
+
+def test_what_the_user_switched_off_is_not_talked_of(world: World) -> None:
+    world.add_global("acme", role="wat", gates=[gate()])
+    assert "acme" in msd(world, "registry", "digest").err
+    assert msd(world, "capability", "disable", "acme").code == 0
+    assert "acme" not in msd(world, "registry", "digest").err
+
+
+def test_explain_takes_what_load_takes(world: World) -> None:
+    world.add_global("acme", engines={"msd": ">=9"})
+    assert world.host.explain("acme", cwd=world.project).state == "skipped"
+    assert world.host.explain("acme", cwd=world.project, host_version="9.1.0").state == "active"
+
+
+class TestPathsInRemedies:
+    NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\0"), min_size=1, max_size=12).filter(
+        lambda t: len(t.encode()) < 200
+    )
+
+    @given(
+        st.one_of(
+            NAMES,
+            st.binary(min_size=1, max_size=8).map(lambda b: b.replace(b"\0", b"x").decode("utf-8", "surrogateescape")),
+        )
+    )
+    def test_every_word_is_printable_and_means_itself(self, name: str) -> None:
+        word = shell_word(name)
+        assert clean(word, len(word) + 1) == word
+        if name.isascii() and "$'" not in word:
+            assert shlex.split(word) == [name]
+
+    @pytest.mark.skipif(is_root() and sys.platform != "linux", reason="file names must be bytes")
+    @pytest.mark.parametrize(
+        "name", ["a b", "it's", "\x1b[31mred", "new\nline", "a  b", "\u202egnp", "\udcff", "`id`", "$(id)", "ü"]
+    )
+    def test_a_remedy_for_a_strange_place_works_when_pasted(self, tmp_path: Path, name: str) -> None:
+        world = World(tmp_path / name, MSD)
+        world.add_global("acme", config={"acme.on": boolean()}, role="wat")
+        skip = world.skips()["acme"]
+        assert skip.see
+        for command in (skip.remedy or "", *skip.see):
+            assert clean(command, 5000) == command
+        done = shell(world, os.fsencode(skip.see[0].replace("msd ", "$MSD ", 1)).decode("utf-8", "surrogateescape"))
+        assert done.code == 3 and "manifest-invalid" in done.out
