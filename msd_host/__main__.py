@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from .cli.streams import answering
@@ -37,6 +38,7 @@ def _main(words: list[str]) -> int:
     known = answer(words, "msd", NAMES)
     if known is not None:
         return known
+    gc.disable()  # thousands of objects are made and none dropped; collections would only walk them again and again
     from .cli.app import run
     from .msd import MSD
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any
 
 from attrs import frozen
 
+from ..digests import sha256_hex
 from ..model.frozen import FrozenDict
 from ..product import Product
 from ..reading.files import Files, ReadFault, read_path
@@ -65,7 +65,7 @@ def surface_path(product: Product, roots: Roots) -> str | None:
 
 def project_name(root: str) -> str:
     """The name under which the project at the canonical *root* stands in the surface file."""
-    return sha256(os.fsencode(root)).hexdigest()
+    return sha256_hex(os.fsencode(root))
 
 
 def read_switches(files: Files, product: Product, roots: Roots) -> Switches:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Callable
@@ -26,7 +25,6 @@ def run(product: Product, argv: list[str], *, remember: bool = False) -> int:
 
     With *remember* a render leaves a memo, for a program that asks for it the next time (`memo.replay.answer`).
     """
-    gc.disable()  # a short run that allocates much and drops little; collections would only walk it again and again
     return answering(product.command, lambda: _attempt(product, argv, remember))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -15,7 +16,9 @@ from ..reading.roots import Roots
 from ..text import clean
 from .controls import Controls, controls_from
 from .discovery import Found, scan
-from .loading import State, load_found, missing_of
+
+if TYPE_CHECKING:
+    from .loading import State
 
 __all__ = ["Gathered", "controls_of", "found_extensions", "gather", "given_extensions"]
 
@@ -51,6 +54,10 @@ def gather(product: Product, files: Files, roots: Roots, env: Mapping[str, str],
     """Find, filter and import; nothing is imported that the user did not leave on."""
     found, warnings = found_extensions(product, roots.served_path, files)
     controls = controls_of(product, files, roots, env, off=off)
+    if not (found or controls.required):
+        return Gathered((), controls, tuple(clean(t, 400) for t in (*controls.problems, *warnings)), ())
+    from .loading import load_found, missing_of  # workers and admission: only where there is somebody to admit
+
     states = load_found(found, controls)
     broken = [
         f"the extension {s.found.name} ({s.found.distribution} {s.found.version}, group {product.extension_group})"

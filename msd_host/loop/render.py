@@ -6,11 +6,11 @@ contains, carries its provenance, and cannot close or open a block of ours.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..digests import sha256_hex
 from .resolve import ActiveHook, PointState
 
 __all__ = ["envelope", "render"]
@@ -45,7 +45,7 @@ def render(state: PointState) -> str:
 
 def fence_token(bodies: Sequence[str]) -> str:
     """The shortest prefix of the hash over all *bodies*, twelve digits or more, that none of them contains."""
-    digest = hashlib.sha256(json.dumps(bodies).encode()).hexdigest()
+    digest = sha256_hex(json.dumps(bodies).encode())
     for length in range(_SHORTEST, len(digest)):
         if not any(digest[:length] in body for body in bodies):
             return digest[:length]

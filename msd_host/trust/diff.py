@@ -7,10 +7,11 @@ from typing import Any
 
 from attrs import frozen
 
+from ..digests import sha512_hex
 from ..model.frozen import EMPTY
 from .disclosure import Disclosure
 from .escape import shown, stable_json
-from .hashing import path_bytes, sha512_hex
+from .hashing import path_bytes
 from .records import Grant
 from .snapshot import FileDigest, Snapshot, SnapshotFile
 from .unified import Budget, unified

@@ -11,12 +11,12 @@ from typing import Any
 
 from attrs import frozen
 
+from ..digests import sha256_hex
 from ..model.capability import Capability
 from ..model.frozen import EMPTY, FrozenDict
 from ..model.scope import Scope
 from ..text import clean
 from .escape import shown, stable_json, told, utf16
-from .hashing import sha256_hex
 from .surfaces import Surface, surfaces_of
 
 __all__ = ["Disclosure", "Surface", "disclose", "signature"]

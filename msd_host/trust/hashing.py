@@ -7,11 +7,11 @@ content can imitate a boundary and no two different bundles share a stream.
 from __future__ import annotations
 
 import os
-import sys
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+
+from ..digests import constructor
 
 __all__ = [
     "Entry",
@@ -20,8 +20,6 @@ __all__ = [
     "hex_of",
     "is_content_hash",
     "path_bytes",
-    "sha256_hex",
-    "sha512_hex",
 ]
 
 PREFIX = "sha512-"
@@ -30,29 +28,6 @@ _FOLDER, _FILE, _EXECUTABLE = b"\x02", b"\x01", b"\x03"
 
 #: (path relative to the bundle as raw bytes, content or None for a folder, any execute bit)
 Entry = tuple[bytes, "bytes | None", bool]
-
-
-def _constructor(name: str) -> Callable[..., Any]:
-    """The interpreter's own *name* unless `hashlib` is loaded: loading OpenSSL costs more than it saves here."""
-    loaded = sys.modules.get("hashlib")
-    if loaded is not None:
-        return getattr(loaded, name)  # type: ignore[no-any-return]
-    try:
-        return getattr(__import__(_builtin(name)), name)  # type: ignore[no-any-return]
-    except (ImportError, AttributeError):
-        return getattr(__import__("hashlib"), name)  # type: ignore[no-any-return]
-
-
-def _builtin(name: str) -> str:
-    return "_sha2" if sys.version_info >= (3, 12) else f"_{name}"
-
-
-def sha256_hex(data: bytes) -> str:
-    return _constructor("sha256")(data).hexdigest()  # type: ignore[no-any-return]
-
-
-def sha512_hex(data: bytes) -> str:
-    return _constructor("sha512")(data).hexdigest()  # type: ignore[no-any-return]
 
 
 def path_bytes(path: str) -> bytes:
@@ -66,7 +41,7 @@ def path_bytes(path: str) -> bytes:
 def bundle_hash(entries: Iterable[Entry]) -> str:
     """`sha512-<base64>` over *entries* in any order (reference, section 1.4; tag 03 by spec 20)."""
     ordered = sorted(entries, key=_by_path)
-    digest = _constructor("sha512")(len(ordered).to_bytes(8, "big"))
+    digest = constructor("sha512")(len(ordered).to_bytes(8, "big"))
     for path, data, executable in ordered:
         size = len(path).to_bytes(4, "big")
         if data is None:

@@ -11,9 +11,10 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from ..digests import sha256_hex
 from ..model.frozen import EMPTY, FrozenDict, freeze, thaw
 from ..remedies import is_valid_id
-from .hashing import hex_of, is_content_hash, path_bytes, sha256_hex
+from .hashing import hex_of, is_content_hash, path_bytes
 from .snapshot import FileDigest
 
 __all__ = ["HOW", "Denial", "Grant", "RecordFault", "key_of", "utc_now"]

@@ -15,12 +15,13 @@ from typing import ClassVar, NoReturn
 
 from attrs import field, frozen
 
+from ..digests import sha512_hex
 from ..errors import Refused
 from ..limits import Limits
 from ..model.frozen import FrozenDict
 from ..reading.files import Files
 from ..text import quoted
-from .hashing import bundle_hash, path_bytes, sha512_hex
+from .hashing import bundle_hash, path_bytes
 
 __all__ = ["FileDigest", "Snapshot", "SnapshotFile", "Unverifiable", "take_snapshot"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from attrs import field, frozen
 
+from ..digests import sha256_hex
 from ..model.capability import HOOK_KINDS, Capability
 from ..model.frozen import EMPTY, FrozenDict
 from .escape import blocked, shown, stable_json, told
-from .hashing import sha256_hex
 from .outside import outside_of_command, outside_of_shell
 
 __all__ = ["EXECUTABLE", "Surface", "surfaces_of"]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
+from msd_host.digests import sha256_hex, sha512_hex
 from msd_host.trust.hashing import (
     Entry,
     bundle_hash,
@@ -19,8 +20,6 @@ from msd_host.trust.hashing import (
     hex_of,
     is_content_hash,
     path_bytes,
-    sha256_hex,
-    sha512_hex,
 )
 from msd_host.trust.snapshot import Snapshot
 
