@@ -80,7 +80,8 @@ def _stated(session: Session, rows: list[dict[str, Any]], skipped: list[dict[str
             [r["id"], r["tier"], r["scope"], _yes(r["enabled"]), _yes(r["active"]), r["reason"] or "-"] for r in rows
         ]
         table += [[s["id"], "-", s["scope"], _yes(s["enabled"]), "no", f"skipped: {s['reason']}"] for s in skipped]
-        out.table(["ID", "TIER", "SCOPE", "ENABLED", "ACTIVE", "WHY NOT"], table)
+        head = ["ID", "TIER", "SCOPE", "ENABLED", "ACTIVE", "WHY NOT"]
+        out.table(head, _overlays_first(table), less=["TIER", "SCOPE", "ENABLED"], below=True)
         return
     for row in rows:
         mark = out.style("active", "green") if row["active"] else out.style("not active", "yellow")
@@ -90,6 +91,11 @@ def _stated(session: Session, rows: list[dict[str, Any]], skipped: list[dict[str
             out.line(f"  {hook['point']:<18} {hook['kind']:<13} {'fires' if hook['active'] else 'silent'}{when}")
     for skip in skipped:
         out.line(f"{out.style(skip['id'], 'bold')}: skipped: {skip['reason']} [{skip['code']}]")
+
+
+def _overlays_first(rows: list[list[str]]) -> list[list[str]]:
+    """What somebody added is what a person looks for; what ships comes after it."""
+    return sorted(rows, key=lambda row: row[2] == "first-party")
 
 
 def _yes(value: bool) -> str:

@@ -83,6 +83,8 @@ def _run(product: Product, argv: list[str], watch: Watch | None = None) -> int:
     if words[:1] == ["--version"]:
         sys.stdout.write(f"{product.command} {product.version}\n")
         return 0
+    if words[:1] == ["help"] and len(words) > 1:
+        words = [*words[1:], "--help"]
     if not words or words[0] in ("--help", "-h", "help"):
         sys.stdout.write(overview(product.command, product.title))
         return 0 if words else 2
@@ -148,8 +150,10 @@ def _family(product: Product, words: list[str]) -> tuple[Callable[..., int], lis
 
 
 def _group_help(product: Product, group: str) -> int:
-    lines = [f"  {product.command} {group} {verb}".ljust(40) + line for verb, line in GROUPS[group][1].items()]
-    sys.stdout.write("\n".join(["usage:", *lines, "", "each takes --help", ""]))
+    verbs = GROUPS[group][1]
+    lines = [f"  {product.command} {group} {verb}".ljust(36) + line for verb, line in verbs.items()]
+    example = f"example: {product.command} {group} {next(iter(verbs))} --help"
+    sys.stdout.write("\n".join(["usage:", *lines, "", "each takes --help and says what it needs", example, ""]))
     return 0
 
 

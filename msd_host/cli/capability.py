@@ -92,7 +92,9 @@ def list_all(session: Session, words: list[str]) -> int:
     def text() -> None:
         head = ["ID", "VERSION", "ROLE", "TIER", "SCOPE", "STATE", "CODE", "SOURCE"]
         names = ("id", "version", "role", "tier", "scope", "state", "code", "source")
-        session.out.table(head, [[str(r[n] or "-") for n in names] for r in rows])
+        shown = sorted(rows, key=lambda r: r["scope"] == "first-party")  # overlays are what a person looks for
+        table = [[str(r[n] or "-") for n in names] for r in shown]
+        session.out.table(head, table, less=["SOURCE", "TIER", "ROLE", "VERSION", "SCOPE"])
 
     session.answer(rows, text)
     _tell_whole_set(session)
@@ -211,9 +213,10 @@ def _explained(session: Session, found: Explanation) -> None:
             out.line(f"    to resolve it: {out.style(sighting['remedy'], 'cyan')}")
     for place in found.looked_in if found.state == "not-found" else ():
         out.line(f"  looked in {clean(place, 400)}")
-    for name in ("global_why", "store_refusal"):
-        if found.roots.get(name):
-            out.line(f"  {name.replace('_', ' ')}: {clean(found.roots[name], 400)}")
+    roots = found.roots
+    out.line(f"  overlays of the home count as {roots['global_scope']}: {clean(roots['global_why'], 400)}")
+    if roots["store_refusal"]:
+        out.line(f"  no agreement lasts here: {clean(roots['store_refusal'], 400)}")
 
 
 def check(session: Session, words: list[str]) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
+
+from .table import laid_out
 
 __all__ = ["Output"]
 
@@ -48,40 +49,22 @@ class Output:
         codes = ";".join(_STYLES[n] for n in names)
         return f"\x1b[{codes}m{text}\x1b[0m" if self.color and codes else text
 
-    def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Aligned columns; on a terminal the last column is cut to the width, elsewhere nothing is."""
-        widths = [max(_width(r[i]) for r in (head, *rows)) for i in range(len(head))]
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], *, less: Sequence[str] = (), below: bool = False
+    ) -> None:
+        """Aligned columns; on a terminal they are made to fit as `table.laid_out` says, elsewhere nothing is cut."""
         room = _columns() if sys.stdout.isatty() else None
-        self.line(self.style(_row(head, widths, room), "bold"))
-        for row in rows:
-            self.line(_row(row, widths, room))
+        mark = "…" if _printable("…", sys.stdout.encoding) == "…" else ">"
+        lines = laid_out(head, rows, room, less=less, below=below, mark=mark)
+        self.line(self.style(next(lines), "bold"))
+        for line in lines:
+            self.line(line)
 
 
 def _columns() -> int:
     from shutil import get_terminal_size  # only where there is a terminal to measure
 
     return get_terminal_size((100, 24)).columns
-
-
-def _row(cells: Sequence[str], widths: Sequence[int], room: int | None) -> str:
-    padded = [c + " " * (w - _width(c)) for c, w in zip(cells[:-1], widths[:-1])]
-    text = "  ".join([*padded, cells[-1]]).rstrip()
-    return text if room is None or _width(text) <= room else _cut(text, room)
-
-
-def _width(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
-
-
-def _cut(text: str, room: int) -> str:
-    used = 0
-    for i, char in enumerate(text):
-        used += _width(char)
-        if used > room - 1:
-            return text[:i] + "…"
-    return text
 
 
 def _printable(text: str, encoding: str | None) -> str:

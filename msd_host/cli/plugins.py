@@ -24,7 +24,7 @@ def list_all(session: Session, words: list[str]) -> int:
             return
         head = ["NAME", "VERSION", "STATE", "REQUIRED", "REASON"]
         table = [[r.name, r.version, r.state, "yes" if r.required else "-", r.reason or "-"] for r in rows]
-        session.out.table(head, table)
+        session.out.table(head, table, less=["VERSION", "REQUIRED"], below=True)
 
     session.answer([r.to_dict() for r in rows], text)
     for warning in warnings:

@@ -64,7 +64,7 @@ def list_all(session: Session, words: list[str]) -> int:
 
     def text() -> None:
         table = [[r.key, clean(shown(r.setting.value), 60), r.setting.layer, r.owner or "-"] for r in rows]
-        session.out.table(["KEY", "VALUE", "LAYER", "OWNER"], table)
+        session.out.table(["KEY", "VALUE", "LAYER", "OWNER"], table, less=["OWNER", "VALUE"])
 
     session.answer(document, text)
     _warn(session, problems)

@@ -27,6 +27,8 @@ def answering(command: str, run: Callable[[], int]) -> int:
     if sys.stdout is None:
         sys.stderr.write(f"{command}: standard output is closed; there is nowhere to answer\n")
         return 1
+    for stream in (sys.stdout, sys.stderr):
+        _forgive(stream)
     try:
         code = run()
         sys.stdout.flush()
@@ -40,6 +42,13 @@ def answering(command: str, run: Callable[[], int]) -> int:
         _drop_answer()
         sys.stderr.write(f"{command}: the answer cannot be written: {error.strerror}\n")
         return 1
+
+
+def _forgive(stream: object) -> None:
+    """What the locale has no letter for is written as an escape, help texts of ours included."""
+    reconfigure = getattr(stream, "reconfigure", None)  # an embedder may have put anything in the stream's place
+    if reconfigure is not None and getattr(stream, "errors", "") == "strict":
+        reconfigure(errors="backslashreplace")
 
 
 def is_lost_answer(error: BaseException) -> bool:

@@ -20,8 +20,10 @@ def trust(session: Session, words: list[str]) -> int:
     """Dispatch `trust VERB`."""
     name = words[0] if words else "--help"
     if name in ("--help", "-h"):
-        lines = [f"  {session.product.command} capability trust {v}" for v in _VERBS]
-        session.out.line("\n".join(["usage:", *lines, "", "each takes --help"]))
+        start = f"  {session.product.command} capability trust"
+        lines = [f"{start} {v}".ljust(36) + (verb.__doc__ or "").partition("\n")[0] for v, verb in _VERBS.items()]
+        example = f"example: {session.product.command} capability trust show acme"
+        session.out.line("\n".join(["usage:", *lines, "", "each takes --help and says what it needs", example]))
         return 0
     if name not in _VERBS:
         close = nearest(name, _VERBS)
@@ -50,6 +52,7 @@ def status(session: Session, words: list[str]) -> int:
         session.out.table(
             ["ID", "SCOPE", "STATE", "NEXT"],
             [[s.id, s.scope.label, _colored(session, s), s.remedy or "-"] for s in rows],
+            below=True,
         )
 
     session.answer([s.to_dict() for s in states], text)
@@ -93,7 +96,8 @@ def list_records(session: Session, words: list[str]) -> int:
         rows = [[g.id, "granted", g.version, g.granted_at, clean(g.root, 400)] for g in records.grants]
         rows += [[d.id, "denied", "-", d.denied_at, clean(d.root, 400)] for d in records.denials]
         if rows:
-            out.table(["ID", "DECISION", "VERSION", "WHEN", "WHERE"], rows)
+            head = ["ID", "DECISION", "VERSION", "WHEN", "WHERE"]
+            out.table(head, rows, less=["VERSION", "WHEN"], below=True)
         else:
             out.line("nothing on record")
 
