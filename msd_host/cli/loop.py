@@ -28,7 +28,8 @@ def points(session: Session, words: list[str]) -> int:
         for point in step.points
     ]
     table = [[r["point"], r["step"], ", ".join(r["agentRoles"]), ", ".join(r["available"]) or "-"] for r in rows]
-    session.answer(rows, lambda: session.out.table(["POINT", "STEP", "AGENT ROLES", "ARTIFACT FROM HERE ON"], table))
+    head = ["POINT", "STEP", "AGENT ROLES", "ARTIFACT FROM HERE ON"]
+    session.answer(rows, lambda: session.out.table(head, table, less=["STEP", "AGENT ROLES"]))
     return 0
 
 
