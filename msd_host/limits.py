@@ -28,6 +28,7 @@ class Limits:
     unpacked_entries: int = 50_000
     unpacked_ratio: int = 200  # bytes out per byte in; text compresses 20 times, a bomb a thousand times
     hashed_bytes_per_root: int = 256 * MIB  # a repository may not make every load hash gigabytes
+    searched_bytes_per_root: int = 4 * MIB  # of manifests that only lend their gate points; broken ones count twice
     json_depth: int = 64
     string_chars: int = 64 * KIB
     candidates_per_root: int = 4096

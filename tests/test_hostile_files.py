@@ -389,3 +389,33 @@ def test_no_text_of_the_largest_size_makes_salvaging_slow(world: World, unit: by
     size = world.host.product.limits.manifest_bytes
     (folder / "capability.json").write_bytes((b'"' + unit * (size // len(unit)))[:size])
     assert world.codes() == {"acme": "unconsented"}
+
+
+def test_what_unconsented_manifests_cost_is_bounded_and_none_of_their_gates_is_silent(tmp_path: Path) -> None:
+    """Sixty broken manifests of nearly a mebibyte once cost a load nineteen seconds."""
+    world = World(tmp_path)
+    filler = '{"gates": [{"point": "ship:pre"}], "x": [' + "[]," * 320_000
+    for number in range(40):
+        world.plant(world.project_folder(f"c{number:02}"), filler)
+    read: list[int] = []
+
+    class Counting(Files):
+        def read(self, fd: int, size: int) -> bytes:
+            data = super().read(fd, size)
+            read.append(len(data))
+            return data
+
+    limits = world.host.product.limits
+    world.host.files = Counting()
+    skips = world.skips()
+    assert len(skips) == 40 and {s.code.value for s in skips.values()} == {"unconsented"}
+    assert skips["c00"].gates == ("ship:pre",)
+    assert skips["c39"].gates == world.host.product.contract.points
+    assert sum(read) < limits.searched_bytes_per_root + limits.manifest_bytes
+
+
+def test_sound_manifests_do_not_reach_the_bound(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    for number in range(300):
+        world.add_project(f"c{number:03}", gates=[gate()])
+    assert {s.gates for s in world.skips().values()} == {("ship:pre",)}

@@ -43,6 +43,7 @@ class Ground:
         self.probed = probed
         self.guarded = scope is Scope.PROJECT or sources.roots.global_scope is Scope.PROJECT
         self.budget = self.limits.hashed_bytes_per_root
+        self._searched = 0
         self._subject = sources.roots.served_path if self.guarded else sources.roots.home_path
 
     def decisions(self, id: str) -> Decisions:
@@ -80,13 +81,20 @@ class Ground:
         return self.gates_in(lambda: read_at(self.files, MANIFEST, self.limits.manifest_bytes, dir_fd=fd))
 
     def gates_in(self, manifest: Callable[[], bytes]) -> tuple[str, ...]:
-        """The gate points a manifest declares, whatever else is wrong with it: a skipped gate is never silent."""
+        """The gate points a manifest declares, whatever else is wrong with it: a skipped gate is never silent.
+
+        What manifests nobody agreed to may cost is bounded per root; past that each counts as having a gate everywhere.
+        """
         points = self.sources.product.contract.points
+        if self._searched >= self.limits.searched_bytes_per_root:
+            return points
         try:
             data = manifest()
         except ReadFault:
             return ()
+        self._searched += len(data)
         try:
             return salvage_points(decode(data, self.limits), points)
         except JsonFault:
+            self._searched += len(data)
             return points_in_text(data, points)
