@@ -200,22 +200,36 @@ def _settle(line: Line, consented: Consented) -> Coherent:
     """Collision and cross-validation until nothing falls any more: one that fell holds no claim.
 
     They are run again only when somebody lost a claim to one that fell, and always from the candidates
-    after consent without those that fell; what they said of the fallen is kept.
+    after consent without those that fell; what was said of the fallen is kept. Those that could not stand
+    whoever wins the claims go first and together, so that one who needs the next owner does not fall with them.
     """
-    start, gone, before = consented, frozenset[tuple[str, str]](), len(line.trace)
+    start, gone, before = consented, dict[tuple[str, str], Skip](), len(line.trace)
     while True:
         distinct = line.step("collision", Distinct, cohort=start)
         coherent = line.step("cross_validation", Coherent, cohort=distinct)
-        fell = {c.key for c in distinct.candidates} - {c.key for c in coherent.candidates}
-        lost_to = {key for s in distinct.skips[len(start.skips) :] for f in s.faults for key in f.rivals}
-        if lost_to.isdisjoint(fell):
+        fell = {s.sighting: s for s in coherent.skips[len(distinct.skips) :]}
+        lost = [s for s in distinct.skips[len(start.skips) :] if any(f.rivals for f in s.faults)]
+        if fell.keys().isdisjoint(key for s in lost for f in s.faults for key in f.rivals):
             line.merge(before, len(consented.candidates))
             return coherent
-        gone |= fell
+        gone |= _hopeless(line, distinct, start, {s.sighting for s in lost}) or fell
         left = tuple(c for c in consented.candidates if c.key not in gone)
-        said = tuple(s for s in coherent.skips[len(consented.skips) :] if s.sighting in gone)
+        said = tuple(gone[c.key] for c in consented.candidates if c.key in gone)
         start = Consented(left, consented.skips + said, consented.sightings, consented.diagnostics)
         check_narrower(consented, start, "collision")
+
+
+def _hopeless(
+    line: Line, distinct: Distinct, start: Consented, lost: set[tuple[str, str]]
+) -> dict[tuple[str, str], Skip]:
+    """Skips of those that fall even if all that *lost* a claim to an overlay were there as well."""
+    standing = {c.key for c in distinct.candidates}
+    together = tuple(c for c in start.candidates if c.key in standing or c.key in lost)
+    if len({c.id for c in together}) < len(together):
+        return {}  # two of one id: what leans on it cannot be told yet
+    everybody = Distinct(together, start.skips, start.sightings, start.diagnostics)
+    after = line.stages.call("cross_validation", cohort=everybody, context=line.context)
+    return {s.sighting: s for s in after.skips[len(start.skips) :]}
 
 
 def _build(line: Line, coherent: Coherent) -> Accepted | BuildFailure:
