@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import glob
 import os
+import pathlib
+import re
 import shutil
+import sys
 import tempfile
 
 import nox
@@ -114,6 +117,33 @@ def examples(session: nox.Session, example: str) -> None:
         session.install(f"./{folder}", *groups)
     session.chdir(folder)
     session.run("python", "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", ".", "tests")
+
+
+@nox.session
+def recipe(session: nox.Session) -> None:
+    """The author's recipe at work: msd-policy against this host and against one that calls itself the next version."""
+    session.install("build", "nox")
+    with tempfile.TemporaryDirectory(prefix="msd-recipe-") as out:
+        wheels = [_wheel_of(session, os.path.join(out, version), version) for version in ("1.0.0", "1.1.0")]
+        plugin = os.path.join(out, "msd-policy")
+        shutil.copytree(os.path.join("example_plugins", "msd-policy"), plugin)
+        session.chdir(plugin)
+        hosts = ",".join(wheels)
+        here = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        session.run("nox", "--python", here, *session.posargs, env={"MSD_HOSTS": hosts}, silent=False)
+        session.chdir(session.invoked_from)
+
+
+def _wheel_of(session: nox.Session, folder: str, version: str) -> str:
+    """This tree as a wheel that calls itself *version*."""
+    tree = os.path.join(folder, "tree")
+    shutil.copytree(".", tree, ignore=shutil.ignore_patterns(".*", "__pycache__", "dist", "bench.json"))
+    path = pathlib.Path(tree, "msd_host", "version.py")
+    path.write_text(re.sub(r'__version__ = "[^"]+"', f'__version__ = "{version}"', path.read_text()))
+    dist = os.path.join(folder, "dist")
+    session.run("python", "-m", "build", "--wheel", "--outdir", dist, tree, silent=True)
+    (wheel,) = glob.glob(os.path.join(dist, "*.whl"))
+    return wheel
 
 
 @nox.session
