@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .activation.settings import Settings
     from .activation.state import Activation
     from .check import CheckResult
+    from .doctor.values import Diagnosis
     from .explain import Explanation
     from .extending.manager import OpenHooks
     from .loop.gates import GateReport
@@ -217,6 +218,15 @@ class Host:
         from .check import check
 
         return check(self, absolute(path), cwd, scope)
+
+    def doctor(self, cwd: str | os.PathLike[str] | None = None, *, fix: bool = False) -> Diagnosis:
+        """What is wrong around this host, seen from *cwd*; with *fix* what can be put right is (spec 60, doctor).
+
+        Never raises for anything that lies on disk, and imports no extension into this process.
+        """
+        from .doctor.run import diagnose
+
+        return diagnose(self, cwd, fix=fix, plugins_off=self._plugins_off or not self._discover)
 
     @property
     def trust(self) -> TrustDesk:

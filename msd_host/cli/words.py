@@ -58,6 +58,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "build": "freeze the first-party set, or check that it has not drifted",
         },
     ),
+    "doctor": ("doctor", {"": "what is wrong around the host; --fix puts right what can be"}),
     "x": ("x", {"": "run a command that a capability brings: x FAMILY …"}),
 }
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ..activation import store
 from ..activation.settings import config_edit
@@ -59,6 +59,7 @@ class Checked:
     ok: bool
     reason: str = ""
     hooks: tuple[str, ...] = ()
+    seconds: float = field(default=0.0, eq=False)  # what importing it took
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, "ok": self.ok, "reason": self.reason, "hooks": list(self.hooks)}
@@ -179,16 +180,18 @@ def _missed(group: str, known: set[str]) -> list[Listed]:
 
 
 _PROBE = """
-import json, sys
+import json, sys, time
 from msd_host.extending.discovery import Found
 from msd_host.extending.loading import load_found
 from msd_host.extending.controls import Controls
 found = Found(*json.loads(sys.argv[1]))
 real, sys.stdout = sys.stdout, sys.stderr
+began = time.perf_counter()
 (state,) = load_found([found], Controls())
+took = time.perf_counter() - began
 a = state.admitted
 hooks = [n for n, h in (("msd_review", a.review), ("msd_observe", a.observe), ("msd_predicate_kinds", a.predicate_kinds)) if h] if a else []
-real.write(json.dumps([state.state == "loaded", state.reason, hooks]))
+real.write(json.dumps([state.state == "loaded", state.reason, hooks, took]))
 real.flush()
 import os
 os._exit(0)
@@ -206,7 +209,7 @@ def _check(found: Found) -> Checked:
     except subprocess.TimeoutExpired:
         return Checked(found.name, False, f"it did not come to an end within {CHECK_SECONDS:g} s")
     try:
-        ok, reason, hooks = json.loads(done.stdout)
-    except ValueError:
+        ok, reason, hooks, took = json.loads(done.stdout)
+        return Checked(found.name, bool(ok), str(reason), tuple(hooks), float(took))
+    except (ValueError, TypeError):
         return Checked(found.name, False, f"its process ended with exit {done.returncode} before it could be looked at")
-    return Checked(found.name, bool(ok), str(reason), tuple(hooks))

@@ -95,6 +95,12 @@ class BundleStore:
         with closing(self._files, store):
             return self._matching(store, name, content_hash) if sound else None
 
+    def discard(self, content_hash: str) -> None:
+        """Drop the copy of *content_hash*, whole or not. Raises `ConsentStoreError` where that fails."""
+        name = _name_of(content_hash)
+        with self._writing() as store, suppress(FileNotFoundError):
+            self._discard(store, name)
+
     def gc(self, keep: Collection[str], stale_after: float = 3600.0) -> tuple[str, ...]:
         """Drop every bundle that is not in *keep* and returns their hashes; also what killed processes left.
 

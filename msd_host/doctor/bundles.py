@@ -1,0 +1,85 @@
+"""Folders in a capability root that nobody's ledger knows, and what killed processes left behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+from ..errors import DamagedState
+from ..model.scope import Scope
+from ..remedies import is_valid_id
+from ..text import quoted, shell_word
+from ..trust.private import GONE, TEMP, closing, remove_tree
+from .values import NOTE, Finding, Ground, Place, finding
+
+__all__ = ["check"]
+
+_STALE = 3600.0  # seconds; a younger leftover may be a change under way
+_MOST = 4096
+
+
+def check(ground: Ground) -> Iterator[Finding]:
+    """Bundles in no ledger; dot-folders of removals and staging; half-written files of the stores."""
+    for place in ground.places:
+        listed = place.ledger.problem is None
+        for entry in list(ground.names_in(place.root))[:_MOST]:
+            if _is_ours_aside(entry.name):
+                yield from _leftover(ground, place.root, entry.name)
+            elif listed and place.scope is Scope.GLOBAL and entry.is_dir(follow_symlinks=False):
+                yield from _unlisted(ground, place, entry.name)
+    for folder in ("store", "consent/grants", "consent/denials", "consent/roots"):
+        path = os.path.join(ground.own, folder)
+        for entry in ground.names_in(path):
+            if entry.name.startswith((TEMP, GONE)):
+                yield from _leftover(ground, path, entry.name)
+
+
+def _is_ours_aside(name: str) -> bool:
+    """`.ID.removed-PID`: what a removal had moved out of sight when it was stopped."""
+    id, mark, number = name[1:].partition(".removed-")
+    return name.startswith(".") and bool(mark) and is_valid_id(id) and number.isdigit()
+
+
+def _unlisted(ground: Ground, place: Place, name: str) -> Iterator[Finding]:
+    if name.startswith(".") or not is_valid_id(name) or name in place.ledger.entries:
+        return
+    message = (
+        f"{quoted(name)} lies in the {place.scope.label} root and in no ledger: it composes, its commands do not run"
+    )
+    command = ground.run(f"capability explain {name}")
+    yield finding("bundle-unlisted", NOTE, f"{place.scope.label} {name}", message, command=command)
+
+
+def _leftover(ground: Ground, folder: str, name: str) -> Iterator[Finding]:
+    path = os.path.join(folder, name)
+    try:
+        age = time.time() - ground.files.stat(path, follow=False).st_ctime
+    except OSError:
+        return
+    if age < _STALE and _may_live(name):
+        return
+    message = f"{path} was left behind by a process that was stopped"
+    command = f"rm -rf {shell_word(path)}"
+    yield finding("leftover", NOTE, path, message, fix="delete it", command=command, mend=lambda: _delete(ground, path))
+
+
+def _may_live(name: str) -> bool:
+    """Whether the process that a leftover names is there; a name without one may be anybody's."""
+    number = name.rpartition(".removed-")[2] if ".removed-" in name else name.partition("-")[2].partition("-")[0]
+    if not (number.isascii() and number.isdigit() and 0 < int(number) < 2**22):
+        return True
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _delete(ground: Ground, path: str) -> None:
+    with closing(ground.files, ground.files.open_folder(os.path.dirname(path), follow=True)) as folder:
+        remove_tree(ground.files, folder, os.path.basename(path))
+    if os.path.lexists(path):
+        raise DamagedState(f"{path} is still there")
