@@ -59,6 +59,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
     "doctor": ("doctor", {"": "what is wrong around the host; --fix puts right what can be"}),
+    "schema": ("schema", {"": "the JSON Schema of capability.json, for editors"}),
     "x": ("x", {"": "run a command that a capability brings: x FAMILY …"}),
 }
 

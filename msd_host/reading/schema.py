@@ -8,7 +8,10 @@ the constrained strings of `schema_words`. In those classes
 - `rule(raw)` yields what one field alone cannot say, from the JSON object as it came, faulty or not;
   `rule_in(grammar, raw)` is the same where it takes the grammar;
 - `pick(raw)` says which class an object is of;
-- `MISPLACED` are fields that belong elsewhere, `CLOSED` refuses fields nobody knows, `OPEN` takes any.
+- `MISPLACED` are fields that belong elsewhere, `IGNORED` ones that say nothing to the host; `CLOSED` refuses fields
+  nobody knows, `OPEN` takes any.
+
+`json_schema` writes the same classes down as JSON Schema.
 
 Nothing here reads a file, and nothing here knows other capabilities.
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NewType
+from typing import Any, ClassVar, Literal, NewType
 
 from attrs import frozen
 
@@ -39,6 +39,8 @@ class Provenance:
 @frozen(kw_only=True, eq=False, repr=False)
 class Envelope:
     """The fields of all roles. Those of type `Any` are documented and never looked at."""
+
+    IGNORED: ClassVar[tuple[str, ...]] = ("$schema",)  # for editors, see `json_schema`
 
     id: Id
     role: Literal["feature", "runtime", "reviewer"]

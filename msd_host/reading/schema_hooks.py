@@ -115,7 +115,7 @@ class Shapes:
 
     def _structuring(self, shape: type) -> Check:
         names = {field.name: json_name(field.name) for field in fields(shape)}
-        known = (*names.values(), *getattr(shape, "MISPLACED", ()))
+        known = (*names.values(), *getattr(shape, "MISPLACED", ()), *getattr(shape, "IGNORED", ()))
         accepts = frozenset(known).issuperset
         is_open = getattr(shape, "OPEN", False) or getattr(shape, "CLOSED", False)
         noted = self._noted

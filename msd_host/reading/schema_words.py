@@ -34,6 +34,7 @@ __all__ = [
     "Stem",
     "Text",
     "is_reserved",
+    "reserved_names",
 ]
 
 Text = NewType("Text", str)
@@ -63,6 +64,11 @@ PROTOTYPE_NAMES = frozenset(["__proto__", "constructor", "prototype"])
 
 #: Names that a Windows file system takes for devices, with any extension.
 _DEVICES = frozenset(["con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))])
+
+
+def reserved_names() -> tuple[str, ...]:
+    """Every name that `is_reserved` refuses, in lower case."""
+    return tuple(sorted(_DEVICES | PROTOTYPE_NAMES))
 
 
 def is_reserved(name: str) -> bool:
@@ -104,7 +110,7 @@ _AWAY = "leads out of the bundle"
 
 WORDS: Mapping[Any, Word] = FrozenDict(
     {
-        Text: Word(r"(?s:.+)", "text that is not empty"),
+        Text: Word(r"[\s\S]+", "text that is not empty"),
         Id: Word(r"[a-z][a-z0-9-]{0,63}", f"an id ({_LOWER_NAME})", is_reserved),
         RuntimeId: Word(r"\*|[a-z][a-z0-9-]{0,63}", 'the id of a runtime or "*"', is_reserved),
         Stem: Word(
@@ -137,9 +143,9 @@ WORDS: Mapping[Any, Word] = FrozenDict(
             _is_unsafe_script,
             'is absolute, has a ".." in it, or a part that begins with "-"',
         ),
-        RelativePath: Word(r"(?s:.+)", "a path in the bundle", _leads_away, _AWAY),
+        RelativePath: Word(r"[\s\S]+", "a path in the bundle", _leads_away, _AWAY),
         Matcher: Word(r"[^\x00-\x1f\x7f]+", "text without control characters"),
-        DotName: Word(r"(?s:\..*)", 'a folder name that begins with "."'),
+        DotName: Word(r"\.[\s\S]*", 'a folder name that begins with "."'),
         Slug: Word(
             r"[a-z0-9][a-z0-9_-]*",
             'a slug (a lower-case letter or digit, then such letters, digits, "_" or "-")',
