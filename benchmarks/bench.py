@@ -162,6 +162,38 @@ def composing(root: Path) -> list[Row]:
     return rows
 
 
+def telling(root: Path) -> list[Row]:
+    """What is told of a composition, after it: every state, and one point rendered."""
+    from msd_host.loop.render import envelope
+    from msd_host.loop.resolve import resolve
+
+    costs: dict[str, dict[int, float]] = {"state": {}, "render": {}}
+    for count in (100, 1000):
+        ground = Ground(root / f"told-{count}", count)
+        composition = ground.host.compose(ground.project)
+
+        def state(host: Host = ground.host, composition: Any = composition) -> None:
+            activation = host.activation(composition)
+            for id in composition.registry.capabilities:
+                activation.hooks(id)
+
+        def render(host: Host = ground.host, composition: Any = composition) -> None:
+            envelope(resolve(composition.registry, "plan:pre", host.activation(composition)))
+
+        for name, seconds in zip(costs, best_of(5, state, render)):
+            costs[name][count] = seconds / count
+    return [
+        {
+            "what": f"{name} with 1 000 overlays",
+            "cost": f"{cost[1000] * 1e6:.0f} µs each",
+            "against": "cost of each with 100",
+            "ratio": cost[1000] / cost[100],
+            "reach": 1.3,
+        }
+        for name, cost in costs.items()
+    ]
+
+
 def hashing(root: Path) -> list[Row]:
     from msd_host.reading.files import Files
     from msd_host.trust.snapshot import take_snapshot
@@ -246,7 +278,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="msd-bench-") as folder:
         root = Path(folder).resolve()
-        rows = [*composing(root), *hashing(root), *processes(root, given.rounds)]
+        rows = [*composing(root), *telling(root), *hashing(root), *processes(root, given.rounds)]
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} CPUs")
     print(f"{'what':<40} {'cost':>12}  {'ratio':>6}  {'reach':>6}  against")
     for row in rows:

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from attrs import frozen
 
-from .composition import Composition, bundle_store
+from .composition import Composition
 from .errors import MSDError, NotFound, Refused, UsageError
 from .model.candidate import Candidate
 from .model.scope import Scope
 from .reading.bundle import snapshot_reader
-from .reading.files import Files, Place, ReadFault, fault_of, read_at
+from .reading.files import Files, ReadFault, read_at
 from .text import clean, nearest, quoted
-from .trust.snapshot import Snapshot, Unverifiable, take_snapshot
+from .verified import opened, vouched
 
 if TYPE_CHECKING:
     from .host import Host
@@ -123,7 +123,7 @@ def _source(host: Host, composition: Composition, family: str, id: str, module: 
         candidate = _committed(composition, family, id)
         if candidate.scope is Scope.GLOBAL and candidate.content_hash is None:
             return _installed(host.files, candidate, module, limit)
-        return snapshot_reader(_vouched(host, composition, candidate), limit)(module)
+        return snapshot_reader(vouched(host, composition, candidate), limit)(module)
     except ReadFault as fault:
         raise Refused(f"the module of the command {quoted(family)} cannot be used: {fault.message}") from None
 
@@ -149,51 +149,8 @@ def _committed(composition: Composition, family: str, id: str) -> Candidate:
 
 
 def _installed(files: Files, candidate: Candidate, module: str, limit: int) -> bytes:
-    """One read below the folder that was composed, and only if it is still that folder."""
-    try:
-        fd = files.open_folder(candidate.where)
-    except OSError as error:
-        raise fault_of(error, "its folder") from None
-    try:
-        place = Place.of(files.fstat(fd))
-        if candidate.place != (place.device, place.inode):
-            raise ReadFault("changed", "its folder was replaced while it was looked at")
+    with opened(files, candidate) as fd:
         return read_at(files, module, limit, dir_fd=fd)
-    finally:
-        files.close(fd)
-
-
-def _vouched(host: Host, composition: Composition, candidate: Candidate) -> Snapshot:
-    """The bytes the user agreed to, hashed now: the stored copy, or for one run what lies there."""
-    content_hash = candidate.content_hash
-    if content_hash is None or candidate.consent.state != "granted":
-        raise Refused(f"nobody agreed to the bytes of {quoted(candidate.id)}")
-    if candidate.consent.run_only:
-        found = _on_disk(host, candidate)
-    else:
-        found = bundle_store(host.product, host.files, composition.roots).verify(content_hash)
-    if found is None or found.content_hash != content_hash:
-        what = (
-            "the bundle changed since it was composed" if candidate.consent.run_only else "the stored copy is damaged"
-        )
-        raise Refused(
-            f"{what}, so {quoted(candidate.id)} runs nothing",
-            remedy=f"{composition.context.command} capability trust show {candidate.id}",
-        )
-    return found
-
-
-def _on_disk(host: Host, candidate: Candidate) -> Snapshot | None:
-    try:
-        fd = host.files.open_folder(candidate.where)
-    except OSError:
-        return None
-    try:
-        return take_snapshot(host.files, fd, host.product.limits)
-    except Unverifiable:
-        return None
-    finally:
-        host.files.close(fd)
 
 
 # The code

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .activation.config import Config
     from .activation.settings import Settings
     from .activation.state import Activation
+    from .activation.surface import Surface
     from .check import CheckResult
     from .doctor.values import Diagnosis
     from .explain import Explanation
@@ -241,6 +242,13 @@ class Host:
         from .activation.settings import Settings
 
         return Settings(self)
+
+    @property
+    def surface(self) -> Surface:
+        """What people and agents get to see: profiles, skills, and bringing them into a coding tool (spec 40)."""
+        from .activation.surface import Surface
+
+        return Surface(self)
 
     def config(self, roots: Roots) -> Config:
         """Every configuration layer as it lies under *roots* now, and what the user switched off there."""

@@ -526,7 +526,7 @@ class TestSwitches:
         assert (off.changed, off.state.active, off.state.surfaced) == (True, False, False)
         assert world.fires() == []
         here = json.loads(world.surface_file.read_text())["projects"]
-        assert here == {project_name(str(world.project)): {"disabled": ["acme"], "enabled": []}}
+        assert here == {project_name(str(world.project)): {"disabled": ["acme"]}}
         (on,) = world.change(Change("acme", on=True))
         assert on.state.active and world.fires() == ["contribution", "gate"]
 

@@ -6,7 +6,7 @@ Switching off never touches a gate's value, so switching on brings back what was
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
@@ -28,7 +28,7 @@ from .switches import document_fault, surface_path, switch
 if TYPE_CHECKING:
     from ..host import Host
 
-__all__ = ["Change", "Changed", "change_capabilities"]
+__all__ = ["Change", "Changed", "change_capabilities", "on_surface"]
 
 
 @frozen(unsafe_hash=False)
@@ -128,7 +128,8 @@ def _check_gate(composition: Composition, id: str, capability: Capability | None
 
 def _edits(host: Host, composition: Composition, changes: Sequence[Change], target: str) -> list[store.Edit]:
     gates = {key: value for change in changes for key, value in change.gates.items()}
-    flips = [(change.id, change.on) for change in changes if change.on is not None]
+    activation = host.activation(composition)
+    flips = [(c.id, c.on, _is_beyond(composition, activation, c.id)) for c in changes if c.on is not None]
     roots = composition.roots
     edits: list[store.Edit] = []
     if gates:
@@ -146,15 +147,29 @@ def _edits(host: Host, composition: Composition, changes: Sequence[Change], targ
     return edits
 
 
-def _flipping(path: str, flips: Sequence[tuple[str, bool]], root: str | None) -> Any:
+def _is_beyond(composition: Composition, activation: Activation, id: str) -> bool:
+    """Whether only the user's profile keeps *id* out."""
+    return id in composition.registry.capabilities and not activation.capability(id).installed
+
+
+def _flipping(path: str, flips: Sequence[tuple[str, bool, bool]], root: str | None) -> Any:
     def change(document: dict[str, Any]) -> None:
+        for id, on, beyond in flips:
+            switch(document, id, on, root, beyond=beyond)
+
+    return on_surface(path, change)
+
+
+def on_surface(path: str, change: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    """*change* for a surface file that is one. Raises `DamagedState` for another."""
+
+    def changing(document: dict[str, Any]) -> None:
         problem = document_fault(document)
         if problem is not None:
             raise DamagedState(f"{path} {problem}; nothing was changed")
-        for id, on in flips:
-            switch(document, id, on, root)
+        change(document)
 
-    return change
+    return changing
 
 
 def _outcome(composition: Composition, activation: Activation, change: Change, changed: bool) -> Changed:

@@ -14,6 +14,8 @@ from ..model.report import BlockedGate
 from ..model.scope import Scope
 from ..text import quoted
 from .config import REPOSITORY, Config, Setting, is_truthy
+from .profiles import installed_by
+from .switches import WHOLE, Switches
 
 __all__ = ["Activation", "CapabilityState", "HookState"]
 
@@ -22,8 +24,8 @@ __all__ = ["Activation", "CapabilityState", "HookState"]
 class CapabilityState:
     """The legs an active capability stands on, and the first one that gives way.
 
-    `installed`: it is in the registry. `surfaced`: the user did not switch it off. `configured`: its
-    activation key, if it has one, is on. `active`: all of it, and all that it requires is active. `off_by`
+    `installed`: it is in the registry and the user's profile has it. `surfaced`: the user did not switch it
+    off. `configured`: its activation key, if it has one, is on. `active`: all of it, and all that it requires is active. `off_by`
     is the setting that decided against it, its own or that of something it requires.
     """
 
@@ -71,6 +73,16 @@ class Activation:
         self._states: dict[str, CapabilityState] = {}
         self._settings: dict[str, Setting] = {}
         self._controls: frozenset[str] | None = None
+        self._installed: frozenset[str] | None = None
+        wanted = config.switches
+        if wanted.profile != WHOLE:
+            named = wanted.on | wanted.on_here
+            self._installed = installed_by(registry, wanted.profile, wanted.added, named)
+
+    @property
+    def switches(self) -> Switches:
+        """What the user of this machine wants to see."""
+        return self._config.switches
 
     def scope(self, id: str) -> Scope:
         """Where the capability *id* comes from."""
@@ -128,8 +140,12 @@ class Activation:
         key = capability.activation_key
         setting = None if key is None else self.setting(key)
         configured = setting is None or is_truthy(setting.value)
+        installed = self._installed is None or id in self._installed
         if off is not None:
-            return CapabilityState(id, False, off, surfaced=False, configured=configured)
+            return CapabilityState(id, False, off, installed=installed, surfaced=False, configured=configured)
+        if not installed:
+            reason = f"the profile {self.switches.profile} leaves it out (its tier is {capability.tier})"
+            return CapabilityState(id, False, reason, installed=False, configured=configured)
         if setting is not None and not configured:
             reason = f"{quoted(setting.key)} is off ({setting.layer})"
             return CapabilityState(id, False, reason, configured=False, off_by=setting)

@@ -144,19 +144,19 @@ def _gates(words: list[str]) -> dict[str, bool]:
     return gates
 
 
-def enable(session: Session, words: list[str]) -> int:
+def enable(session: Session, words: list[str], group: str = "capability") -> int:
     """Switch a capability on; its gates are as they were."""
-    return _flip(session, words, "enable", "Switch a capability on; its gates are as they were.", on=True)
+    return _flip(session, words, f"{group} enable", "Switch a capability on; its gates are as they were.", on=True)
 
 
-def disable(session: Session, words: list[str]) -> int:
+def disable(session: Session, words: list[str], group: str = "capability") -> int:
     """Switch a capability off, with everything it has; a skipped overlay is muted."""
     about = "Switch a capability off, with everything it has; a skipped overlay is muted."
-    return _flip(session, words, "disable", about, on=False)
+    return _flip(session, words, f"{group} disable", about, on=False)
 
 
 def _flip(session: Session, words: list[str], verb: str, about: str, *, on: bool) -> int:
-    parser = Parser(session, f"capability {verb}", about, f"capability {verb} research")
+    parser = Parser(session, verb, about, f"{verb} research")
     parser.add_argument("id", metavar="ID")
     add_layer(parser, "for every project", "for this project (the default where there is one)")
     given = parser.parse_args(words)

@@ -30,6 +30,18 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "trust": "look at, agree to or refuse project overlays",
         },
     ),
+    "surface": (
+        "surface",
+        {
+            "show": "what people and agents get to see",
+            "profile": "choose a small, usual or whole set: core, standard, full",
+            "enable": "switch a capability on",
+            "disable": "switch a capability off, with all it has",
+            "add": "show one more skill than the profile gives",
+            "remove": "show one skill less",
+            "apply": "bring skills and agents into a coding tool's folder",
+        },
+    ),
     "settings": (
         "settings",
         {
