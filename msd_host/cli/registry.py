@@ -1,4 +1,4 @@
-"""`registry show|digest|build` (spec 60; spec 10, Build)."""
+"""`registry show|digest|build`, and `graph` (spec 60; spec 10, Build)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import NotFound, Refused
 from ..model.registry import VIEWS
 from ..text import nearest, quoted
+from .graph import graph
 from .session import Parser, Session
 from .strict import finish, tell_skips
 
@@ -60,4 +61,4 @@ def build(session: Session, words: list[str]) -> int:
     return 0
 
 
-VERBS = {"show": show, "digest": digest, "build": build}
+VERBS = {"show": show, "digest": digest, "build": build, "graph": graph}

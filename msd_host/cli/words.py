@@ -68,6 +68,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "show": "the composed registry as JSON",
             "digest": "one digest to compare two machines by",
             "build": "freeze the first-party set, or check that it has not drifted",
+            "graph": "who requires whom, as mermaid, dot or svg",
         },
     ),
     "doctor": ("doctor", {"": "what is wrong around the host; --fix puts right what can be"}),
