@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -149,6 +150,77 @@ class TestStoreThatDoesNotCount:
             (store / "consent").mkdir(parents=True)
             (store if how == "loose" else store / "consent").chmod(0o777)
 
+    def linked(self, world: World, *, marked: bool) -> Path:
+        kept = world.root / "settings" / "msd"
+        kept.mkdir(parents=True)
+        if marked:
+            (kept.parent / ".git").mkdir()
+        else:
+            kept.parent.chmod(0o777)
+        (world.home / ".msd").symlink_to(kept)
+        return kept
+
+    def give_away(self, world: World) -> None:
+        (world.home / ".msd").mkdir()
+        try:
+            os.chown(world.home / ".msd", 12345, -1)
+        except PermissionError:
+            pytest.skip("only root gives folders away")
+
+    def move_in(self, world: World) -> None:
+        world.home = world.project / "home"
+        world.home.mkdir()
+
+    @pytest.mark.parametrize("how", ["sound", "loose", "file", "foreign", "below", "linked loosely", "linked in"])
+    def test_every_remedy_that_is_printed_ends_with_the_overlay_active(self, world: World, how: str) -> None:
+        """Followed as a user does: what `list`, `show` and a refused `grant` print, pasted one after the other."""
+        world.add_project("acme", gates=[gate("plan:pre")])
+        {
+            "sound": lambda: None,
+            "foreign": lambda: self.give_away(world),
+            "below": lambda: self.move_in(world),
+            "linked loosely": lambda: self.linked(world, marked=False),
+            "linked in": lambda: self.linked(world, marked=True),
+        }.get(how, lambda: self.spoil(world, how))()
+        is_lasting = how in ("sound", "loose", "linked loosely")
+        offered = self.row(world)["remedy"]
+        if how in ("loose", "linked loosely"):
+            assert offered.startswith("chmod go-w ")
+            assert shell(world, offered).code == 0
+            offered = self.row(world)["remedy"]
+        shown = shell(world, offered.replace("msd ", "$MSD ", 1))
+        assert shown.code == 0
+        last = next(line for line in shown.out.splitlines() if ("in a script" if is_lasting else "for one run") in line)
+        done = shell(world, last.partition(":")[2].strip().replace("msd ", "$MSD ", 1))
+        assert done.code == 0
+        if is_lasting:
+            assert self.row(world)["state"] == "active"
+            return
+        assert self.is_active(done)
+        refused = msd(world, "capability", "trust", "grant", "acme", "--yes", "--hash", self.hash(world))
+        assert refused.code == 7 and refused.err.count("try: ") == 1
+        assert self.is_active(shell(world, refused.err.partition("try: ")[2].strip().replace("msd ", "$MSD ", 1)))
+
+    def row(self, world: World) -> Any:
+        return next(r for r in msd(world, "capability", "list", "--json").json() if r["id"] == "acme")
+
+    def is_active(self, done: Done) -> bool:
+        return any(line.split()[0] == "acme" and " active " in line for line in done.out.splitlines())
+
+    def test_settings_kept_elsewhere_and_linked_into_the_home_keep_decisions_too(self, world: World) -> None:
+        world.add_project("acme", gates=[gate("plan:pre")])
+        kept = world.root / "settings"
+        kept.mkdir(mode=0o700)
+        (world.home / ".msd").symlink_to("../settings")
+        word = self.hash(world)
+        assert msd(world, "capability", "trust", "grant", "acme", "--yes", "--hash", word).code == 0
+        assert self.row(world)["state"] == "active" and (kept / "consent").is_dir()
+        assert msd(world, "doctor").code == 0
+        (world.project / "mine").mkdir()
+        (world.home / ".msd").unlink()
+        (world.home / ".msd").symlink_to(world.project / "mine")
+        assert self.row(world)["state"] == "skipped"
+
     @pytest.mark.parametrize("how", ["loose", "loose inside", "file"])
     def test_the_skip_says_so(self, world: World, how: str) -> None:
         world.add_project("acme", gates=[gate("plan:pre")])
@@ -181,7 +253,7 @@ class TestStoreThatDoesNotCount:
         inside = world.project / "home"
         inside.mkdir()
         shown = msd(world, "--home", str(inside), "capability", "trust", "show", "acme").out
-        word = next(line.split()[-1] for line in shown.splitlines() if "for one run" in line)
+        word = next(line.split()[-3] for line in shown.splitlines() if "for one run" in line)
         assert "grant acme" not in shown
         done = msd(world, "--home", str(inside), "--trust", word, "capability", "list", "--json")
         assert next(row for row in done.json() if row["id"] == "acme")["state"] == "active"

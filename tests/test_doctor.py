@@ -98,9 +98,11 @@ class TestHomes:
         elsewhere.mkdir(mode=0o777)
         elsewhere.chmod(0o777)
         (world.home / ".msd").symlink_to(elsewhere)
-        one = found(world, fix=True)["folder-foreign"]
+        one = found(world, fix=True)["folder-linked"]
         assert one.severity == "error" and not one.fixed
         assert elsewhere.stat().st_mode & 0o777 == 0o777
+        assert one.command is not None and paste(world, one.command) == 0
+        assert not {"folder-linked", "folder-foreign"} & found(world).keys()
 
     def test_a_home_that_is_a_file(self, tmp_path: Path) -> None:
         (tmp_path / "home").write_text("x")

@@ -105,6 +105,26 @@ def test_only_the_capability_folder_may_be_linked_into_the_project(tmp_path: Pat
     assert roots_of(project, home).store_refusal is not None
 
 
+@pytest.mark.parametrize("marker", [".git", ".planning"])
+@pytest.mark.parametrize("served", [True, False])
+def test_a_dot_folder_linked_into_any_project_keeps_no_decisions(tmp_path: Path, marker: str, served: bool) -> None:
+    """Whoever pushes to that project could push decisions along; where the home itself lies is its owner's affair."""
+    here = project_at(tmp_path / "p") if served else tmp_path
+    home, kept = tmp_path / "home", tmp_path / "settings" / "deep" / "msd"
+    home.mkdir()
+    kept.mkdir(parents=True)
+    (home / ".msd").symlink_to(kept)
+    assert roots_of(here, home).store_refusal is None
+    for folder in (tmp_path, home):
+        (folder / marker).mkdir()
+    if not served:
+        here = Path("/")
+    assert roots_of(here, home).store_refusal is None
+    (tmp_path / "settings" / marker).mkdir()
+    refusal = roots_of(here, home).store_refusal
+    assert refusal is not None and str(tmp_path / "settings") in refusal
+
+
 def test_a_project_folder_linked_to_the_home_is_scanned_once_as_project_scope_and_named(tmp_path: Path) -> None:
     project = project_at(tmp_path / "p")
     home = tmp_path / "home"

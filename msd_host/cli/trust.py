@@ -173,7 +173,7 @@ def _disclosed(session: Session, seen: Sighting) -> None:
         problem = session.host.trust.store_problem(session.cwd)
         if problem is not None:
             out.line(f"  no agreement lasts here: {clean(problem)}")
-            out.line(f"  to agree for one run:    --trust {seen.id}@{seen.content_hash}")
+            out.line(f"  to agree for one run:     {command} --trust {seen.id}@{seen.content_hash} capability list")
             return
         out.line(f"  to agree, at a terminal:  {command} capability trust grant {seen.id}")
         out.line(

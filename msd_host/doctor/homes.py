@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ..activation.config import user_config_path
 from ..text import shell_word
-from ..trust.private import error_name, folder_fault, owner_fault
+from ..trust.private import LOOSE, PrivatePlace, error_name, folder_fault, owner_fault
 from .values import ERROR, NOTE, WARNING, Finding, Ground, finding
 
 __all__ = ["check"]
@@ -30,8 +30,12 @@ def check(ground: Ground) -> Iterator[Finding]:
         yield finding("home-unproven", ERROR, home.given, f"the place of the home {home.given} is unproven: {home.why}")
         return
     yield from _home(ground, home.path)
-    for folder in ("", "consent", "consent/grants", "consent/denials", "consent/roots", "store", "cache"):
-        yield from _folder(ground, os.path.join(ground.own, folder).rstrip("/"))
+    if os.path.islink(ground.own):
+        yield from _link(ground)
+    else:
+        yield from _folder(ground, ground.own)
+    for folder in ("consent", "consent/grants", "consent/denials", "consent/roots", "store", "cache"):
+        yield from _folder(ground, os.path.join(ground.own, folder))
     if not ground.roots.one_folder:
         yield from _global_root(ground)
     steering = user_config_path(ground.product, ground.roots)
@@ -51,6 +55,16 @@ def _home(ground: Ground, path: str) -> Iterator[Finding]:
         yield finding("home-foreign", ERROR, path, f"the home {path} belongs to user {info.st_uid}, not to you")
     elif info.st_mode & 0o002 and not info.st_mode & st.S_ISVTX:
         yield _loose("home-loose", path, f"anybody may replace what lies in the home {path}", ground)
+
+
+def _link(ground: Ground) -> Iterator[Finding]:
+    """The dot folder is a link: where it leads is nobody's choice but the user's (`trust.linked`)."""
+    home, name = os.path.split(ground.own)
+    for path, fault in PrivatePlace(ground.files, home, (name,), "dot folder").faults():
+        if fault is not None:
+            verb = "chmod go-w" if fault.startswith(LOOSE) else "ls -ld"
+            message = f"{path} {fault}; nothing in it counts as your word"
+            yield finding("folder-linked", ERROR, path, message, command=f"{verb} {shell_word(path)}")
 
 
 def _folder(ground: Ground, path: str) -> Iterator[Finding]:

@@ -148,6 +148,10 @@ class WatchedFiles(Files):
         self._notes.add(kind, at, status_value(found))
         return found
 
+    def readlink(self, name: str, dir_fd: int | None = None) -> str:
+        self._notes.spoiled = True  # a linked dot folder holds no memos
+        return super().readlink(name, dir_fd)
+
     def realpath(self, path: str) -> str:
         at = self._at(path, None)
         with self._notes.failing("r", at):

@@ -46,6 +46,9 @@ class Files:
     def stat(self, path: str, *, follow: bool = True, dir_fd: int | None = None) -> os.stat_result:
         return os.stat(path, follow_symlinks=follow, dir_fd=dir_fd)
 
+    def readlink(self, name: str, dir_fd: int | None = None) -> str:
+        return os.readlink(name, dir_fd=dir_fd)
+
     def realpath(self, path: str) -> str:
         """The canonical path; raises `OSError` where it cannot be proven (missing, loop, no right to look)."""
         return os.path.realpath(path, strict=True)

@@ -168,10 +168,12 @@ def find_roots(
     at_home = look(files, spelled)
     global_root = look(files, os.path.join(spelled, product.folder, "capabilities"))
     store = _store_place(files, os.path.join(spelled, product.folder))
+    into = _linked_into(files, store, at_home, product)
     served_path = find_served(files, cwd, user_home, product.project_markers)
     if served_path is None:
         why = "there is no served project"
-        return Roots(at_home, global_root, Scope.GLOBAL, why, None, None, False, store, _unproven(store))
+        refusal = _unproven(store) or into
+        return Roots(at_home, global_root, Scope.GLOBAL, why, None, None, False, store, refusal)
     served = look(files, served_path)
     project_root = look(files, os.path.join(served_path, product.folder, "capabilities"))
     scope, why = _global_scope(files, at_home, global_root, served, project_root)
@@ -185,7 +187,7 @@ def find_roots(
         project_root,
         _same(global_root, project_root),
         store,
-        _store_refusal(files, store, served, own_home=own_home),
+        _store_refusal(files, store, served, own_home=own_home) or into,
         _link_note(files, product, served_path, global_root, project_root),
     )
 
@@ -226,6 +228,20 @@ def _global_scope(
 def _unproven(store: Canonical) -> str | None:
     if store.state == "unknown":
         return f"the place of {store.given} cannot be proven ({store.why})"
+    return None
+
+
+def _linked_into(files: Files, store: Canonical, home: Canonical, product: Product) -> str | None:
+    """Why a dot folder that is a link does not count: it leads into a project, where decisions could be checked in.
+
+    What the home itself lies in does not matter, for a link no more than for a folder.
+    """
+    if not (store.there and home.there) or store.path in (home.path, os.path.join(home.path, product.folder)):
+        return None
+    around = set(_ancestors(home.path))
+    for folder in _ancestors(store.path):
+        if folder not in around and _marked(files, folder, product.project_markers):
+            return f"{store.given} is a link into the project {folder}, and decisions must not come with a project"
     return None
 
 

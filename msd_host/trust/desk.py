@@ -277,7 +277,8 @@ class TrustDesk:
             raise ManifestError(f"{quoted(seen.id)} cannot be agreed to: {clean(first)}", faults=seen.faults)
         problem = store.problem()
         if problem is not None:
-            raise ConsentStoreError(problem, remedy=store.remedy)
+            once = f"{self._host.command(cwd)} --trust {seen.id}@{seen.content_hash} capability list"
+            raise ConsentStoreError(problem, remedy=store.remedy or once)
         self._bundles(cwd).put(seen.snapshot)
         grant = Grant(
             root=seen.root,

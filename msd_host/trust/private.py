@@ -1,7 +1,8 @@
 """Folders of the user's own: who else may write in them, and writing that is all or nothing (spec 20, Consent store).
 
 Reading and writing ask the same question about the same folders, so both say the same words. Everything
-below the home is reached through descriptors; the home itself may be a link.
+below the home is reached through descriptors; the home itself may be a link, and so may the dot folder where
+nobody but the user can have made it one (`linked`).
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from attrs import frozen
 
 from ..reading.files import Files
 from ..text import shell_word
+from .linked import open_linked
 
-__all__ = ["ASIDE", "GONE", "TEMP", "Health", "PrivatePlace", "error_name"]
+__all__ = ["ASIDE", "GONE", "LOOSE", "TEMP", "Health", "PrivatePlace", "error_name"]
 
 #: Hidden names are never records: a write in flight, a removal in flight, something kept for its owner.
 TEMP, GONE, ASIDE = ".tmp-", ".gone-", ".aside-"
+
+LOOSE = "can be written"  # how a fault begins that `chmod go-w` mends
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
@@ -60,7 +64,7 @@ def owner_fault(info: os.stat_result) -> str | None:
 
 @frozen
 class PrivatePlace:
-    """`folders` are the paths below `home`, parents first, that must be the user's alone."""
+    """`folders` are the paths below `home`, parents first, that must be the user's alone; the first may be a link."""
 
     files: Files
     home: str
@@ -69,22 +73,41 @@ class PrivatePlace:
 
     def health(self) -> Health:
         """Look at every folder there is; one remedy covers all that can be repaired by `chmod`."""
-        faults = [(path, fault) for path, fault in self._faults() if fault is not None]
+        faults = [(path, fault) for path, fault in self.faults() if fault is not None]
         if not faults:
             return Health()
-        loose = [path for path, fault in faults if fault.startswith("can be written")]
+        loose = [path for path, fault in faults if fault.startswith(LOOSE)]
         remedy = None
         if len(loose) == len(faults):
             remedy = "chmod go-w " + " ".join(shell_word(path) for path in loose)
         return Health(f"the {self.purpose} is not used: {faults[0][0]} {faults[0][1]}", remedy)
 
-    def _faults(self) -> Iterator[tuple[str, str | None]]:
+    def faults(self) -> Iterator[tuple[str, str | None]]:
+        """Each folder that is looked at, and what speaks against it, if anything."""
         for folder in self.folders:
             path = os.path.join(self.home, folder)
             try:
-                yield path, folder_fault(self.files.stat(path, follow=False))
+                info = self.files.stat(path, follow=False)
+                if folder == self.folders[0] and st.S_ISLNK(info.st_mode):
+                    yield from self._link_faults(path)
+                else:
+                    yield path, folder_fault(info)
             except OSError as error:
                 yield path, None if error.errno in _ABSENT else f"cannot be looked at ({error_name(error)})"
+
+    def _link_faults(self, path: str) -> Iterator[tuple[str, str | None]]:
+        try:
+            fd, faults = self._linked(path)
+        except OSError as error:
+            yield path, f"is a symbolic link that leads nowhere ({error_name(error)})"
+            return
+        with closing(self.files, fd):
+            yield from ((step, f"{fault}, and {path} is a link through it") for step, fault in faults)
+            yield path, folder_fault(self.files.fstat(fd))
+
+    def _linked(self, path: str) -> tuple[int, list[tuple[str, str]]]:
+        folder, name = os.path.split(path)
+        return open_linked(self.files, os.path.join(self.files.realpath(folder), name))
 
     def descend(self, folder: str, *, create: bool = False) -> tuple[int, bool]:
         """(descriptor of `home/folder`, whether every folder on the way is the user's alone).
@@ -97,12 +120,23 @@ class PrivatePlace:
         sound = True
         try:
             for name in folder.split("/"):
-                opened.append(self.enter(opened[-1], name, create=create))
-                sound = sound and self.is_sound(opened[-1])
+                fd, straight = self._step(opened[-1], name, create, is_top=len(opened) == 1)
+                opened.append(fd)
+                sound = sound and straight and self.is_sound(fd)
             return opened.pop(), sound
         finally:
             for fd in opened:
                 self.files.close(fd)
+
+    def _step(self, parent: int, name: str, create: bool, *, is_top: bool) -> tuple[int, bool]:
+        """The next folder, and whether nobody else can decide which one that is."""
+        try:
+            return self.enter(parent, name, create=create), True
+        except OSError as error:
+            if not is_top or error.errno not in (errno.ELOOP, errno.EMLINK, errno.ENOTDIR):
+                raise
+        fd, faults = self._linked(os.path.join(self.home, name))
+        return fd, not faults
 
     def is_sound(self, fd: int) -> bool:
         """Whether the open folder *fd* is the user's alone. A doubt is a no."""

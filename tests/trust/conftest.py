@@ -43,6 +43,10 @@ class SpyFiles(Files):
         self._tell("fstat", fd)
         return super().fstat(fd)
 
+    def readlink(self, name: str, dir_fd: int | None = None) -> str:
+        self._tell("readlink", name)
+        return super().readlink(name, dir_fd)
+
     def read(self, fd: int, size: int) -> bytes:
         self._tell("read", fd)
         return super().read(fd, size)

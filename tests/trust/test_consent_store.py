@@ -608,7 +608,82 @@ class TestHealth:
             pytest.skip("only root gives files away")
         assert store.decisions("/srv/p", "demo").grants == ()
 
-    @pytest.mark.parametrize("folder", FOLDERS)
+    @pytest.fixture
+    def linked(self, home: Path, tmp_path: Path) -> Path:
+        """The dot folder is a link through a link to where settings are kept."""
+        kept = tmp_path / "settings" / "msd"
+        kept.parent.mkdir()
+        (home / ".msd").rename(kept)
+        (home / "kept").symlink_to(os.path.relpath(kept.parent, home))
+        (home / ".msd").symlink_to("kept/./../settings/msd")
+        return kept
+
+    def test_the_dot_folder_may_be_a_link_of_the_users_own(
+        self, store: ConsentStore, home: Path, linked: Path, grant: Granting
+    ) -> None:
+        assert store.problem() is None
+        assert store.decisions("/srv/p", "demo").grants == (grant(),)
+        store.grant(grant(2))
+        assert len(store.decisions("/srv/p", "demo").grants) == 2
+        assert store.decisions("/srv/p", "other").denied
+        assert file_of(home, grant(2)).name in {p.name for p in linked.rglob("*.json")}
+
+    @pytest.mark.parametrize("mode", [0o775, 0o777])
+    @pytest.mark.parametrize("where", [".", ".."])
+    def test_but_not_through_what_others_may_change(
+        self, store: ConsentStore, linked: Path, grant: Granting, where: str, mode: int
+    ) -> None:
+        (linked / where).resolve().chmod(mode)
+        assert "can be written by others" in self.refuses(store, grant)
+        assert store.decisions("/srv/p", "other").denied
+        assert os.system(store.remedy or "false") == 0
+        assert store.problem() is None
+
+    @pytest.mark.parametrize("where", ["target", "above", "link", "second link"])
+    def test_nor_through_what_others_own(
+        self, store: ConsentStore, home: Path, linked: Path, grant: Granting, where: str
+    ) -> None:
+        step = {"target": linked, "above": linked.parent, "link": home / ".msd", "second link": home / "kept"}[where]
+        try:
+            os.chown(step, 12345, -1, follow_symlinks=False)
+        except PermissionError:
+            pytest.skip("only root gives things away")
+        assert "belongs to user 12345" in self.refuses(store, grant)
+        assert store.decisions("/srv/p", "other").denied
+        assert store.remedy is None
+
+    @pytest.mark.parametrize("target", ["nowhere", ".msd", "file", "\udcff"])
+    def test_nor_to_nowhere(self, store: ConsentStore, home: Path, linked: Path, grant: Granting, target: str) -> None:
+        (home / "file").write_text("")
+        (home / ".msd").unlink()
+        (home / ".msd").symlink_to(target)
+        assert "leads nowhere" in (store.problem() or "")
+        assert store.decisions("/srv/p", "demo") == NOTHING
+        with pytest.raises(ConsentStoreError):
+            store.grant(grant(2))
+
+    def test_a_link_that_is_turned_at_any_moment_lends_nothing_from_where_others_may_write(
+        self, home: Path, linked: Path, grant: Granting, spy: Any
+    ) -> None:
+        bad = ConsentStore(str(home / "bad"), "msd", Files(), Limits())
+        bad.grant(grant(3))
+        (home / "bad" / ".msd").chmod(0o777)
+        seen = set()
+        for moment in range(1, 40):
+            left = [moment]
+
+            def turn(call: str, what: Any, left: list[int] = left) -> None:
+                left[0] -= 1
+                if left[0] == 0:
+                    (home / ".msd").unlink()
+                    (home / ".msd").symlink_to("bad/.msd")
+
+            seen.add(ConsentStore(str(home), "msd", spy(turn), Limits()).decisions("/srv/p", "demo").grants)
+            (home / ".msd").unlink()
+            (home / ".msd").symlink_to(linked)
+        assert seen == {(), (grant(),)}
+
+    @pytest.mark.parametrize("folder", FOLDERS[1:])
     def test_a_link(self, store: ConsentStore, home: Path, grant: Granting, folder: str) -> None:
         (home / folder).rename(home / "moved")
         (home / folder).symlink_to(home / "moved")
