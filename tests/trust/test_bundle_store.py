@@ -170,6 +170,11 @@ def test_a_store_others_can_write_in_gives_and_takes_nothing(
     else:
         path.rename(home / "moved")
         path.symlink_to(home / "moved") if fault == "link" else path.write_text("x")
+    if fault == "link" and folder == ".msd":  # alone among the folders it may be a link, to one that is sound
+        assert bundles.verify(snapshot.content_hash) is not None
+        path.unlink()
+        path.symlink_to("file")
+        (home / "file").write_text("x")
     assert bundles.verify(snapshot.content_hash) is None
     problem = bundles.problem()
     assert problem is not None
