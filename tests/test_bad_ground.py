@@ -295,7 +295,40 @@ class TestWhatIsRequired:
             assert done.code == code, done
             assert done.out and (code == 0 or "required" in done.err)
 
-    @pytest.mark.parametrize("text", ['{"plugins": {"deny": ["x"]', '{"plugins": []}', '{"plugins": {"allow": 1}}'])
+    @pytest.mark.parametrize(
+        ("plugins", "code"),
+        [
+            ('{"required": []}', 0),
+            ('{"required": ["org-policy"]}', 8),
+            ('{"required": "org-policy"}', 7),
+            ('{"required": {"org-policy": true}}', 7),
+            ('{"required": null}', 7),
+            ('["org-policy"]', 7),
+            ('{"required": ["org-policy"', 7),
+        ],
+    )
+    def test_nor_a_required_extension(self, world: World, plugins: str, code: int) -> None:
+        world.add_global("acme")
+        (world.home / ".msd" / "config.json").write_text(f'{{"plugins": {plugins}}}')
+        for words in (("capability", "list", "--json"), ("loop", "check", "plan:pre"), ("plugins", "check")):
+            done = msd(world, *words)
+            assert done.code == code, done
+            assert (code == 0) is (not done.err)
+        row = next(r for r in msd(world, "capability", "list", "--json").json() if r["id"] == "acme")
+        assert row["state"] == ("active" if code == 0 else "skipped")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            '{"plugins": {"deny": ["x"]',
+            '{"plugins": []}',
+            *(
+                f'{{"plugins": {{"{name}": {value}}}}}'
+                for name in ("allow", "deny")
+                for value in ("1", '"x"', "null", "[1]")
+            ),
+        ],
+    )
     def test_no_extension_is_loaded_where_the_lists_cannot_be_read(self, world: World, text: str) -> None:
         from msd_host.extending.gathering import controls_of
 

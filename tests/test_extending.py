@@ -449,7 +449,7 @@ class TestInstalled:
             ([], {}, {"allow": ["Org-Policy"]}, True),
             ([], {}, {"allow": ["org-policy"], "deny": ["main"]}, False),
             ([], {}, {"deny": ["org-policy:main"]}, False),
-            ([], {}, {"deny": "org-policy"}, True),
+            ([], {}, {"deny": "org-policy"}, False),
             ([], {}, {"allow": "org-policy"}, False),
         ],
     )

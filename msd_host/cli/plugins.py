@@ -36,7 +36,9 @@ def check(session: Session, words: list[str]) -> int:
     """Import extensions in a child process each, and say whether the host would take them."""
     parser = Parser(session, "plugins check", "Try extensions out, each in a process of its own.", "plugins check")
     parser.add_argument("name", metavar="NAME", nargs="?")
-    checked = _desk(session).check(parser.parse_args(words).name)
+    name, desk = parser.parse_args(words).name, _desk(session)
+    checked = desk.check(name)
+    lacking = desk.lacking() if name is None else ()
 
     def text() -> None:
         for one in checked:
@@ -46,7 +48,11 @@ def check(session: Session, words: list[str]) -> int:
             session.out.line("no extension is installed")
 
     session.answer([c.to_dict() for c in checked], text)
-    return 0 if all(c.ok for c in checked) else 3
+    for problem in lacking:
+        session.out.warn(f"{session.product.command}: {clean(problem, 400)}")
+    if not all(c.ok for c in checked):
+        return 3
+    return 0 if not lacking else 7 if desk.controls().problems else 8
 
 
 def _switch(session: Session, words: list[str], on: bool) -> int:

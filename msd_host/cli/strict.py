@@ -7,6 +7,7 @@ from typing import Any
 
 from ..activation.config import read_layer, user_config_path
 from ..errors import DamagedState
+from ..extending.controls import UNREADABLE
 from ..model.cohort import Skip
 from ..model.frozen import EMPTY
 from ..text import clean
@@ -53,20 +54,33 @@ def required(session: Session) -> tuple[str, ...]:
     return tuple(ids or ())
 
 
+def _absent(session: Session) -> list[str]:
+    """What is required and not there: extensions that do not work, ids that no capability has."""
+    extensions = session.composition.extensions
+    missing = () if extensions is None else extensions.missing
+    ids = required(session)
+    if UNREADABLE in missing:
+        raise DamagedState("what is required here cannot be told: plugins.required in the user's configuration")
+    registry = session.composition.registry
+    return [
+        *(f"an extension that works: {clean(name, 80)}" for name in missing),
+        *(f"in the registry: {clean(id, 80)}" for id in ids if id not in registry.capabilities),
+    ]
+
+
 def finish(session: Session, code: int = 0) -> int:
     """*code*, or 8 when something required is not there, or anything is skipped under --strict; 7 when nobody can tell."""
     for advisory in session.composition.advisories:
         session.out.warn(f"{session.product.command}: warning: {advisory}")
     if code != 0:
         return code
-    registry = session.composition.registry
     try:
-        absent = [id for id in required(session) if id not in registry.capabilities]
+        absent = _absent(session)
     except DamagedState as error:
         session.out.warn(f"{session.product.command}: {error.message}")
         return error.exit_code
-    for id in absent:
-        session.out.warn(f"{session.product.command}: required, and not in the registry: {clean(id, 80)}")
+    for what in absent:
+        session.out.warn(f"{session.product.command}: required, and not {what}")
     skipped = [s for s in skips_of(session) if s.id != "*"] if session.options.strict else []
     if skipped:
         session.out.warn(

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from ..model.frozen import EMPTY
 
-__all__ = ["Controls", "controls_from"]
+__all__ = ["UNREADABLE", "Controls", "controls_from"]
 
 
 @frozen
@@ -42,7 +42,8 @@ class Controls:
 
 
 #: Stands for a list of required extensions that cannot be read: nothing answers to it.
-UNREADABLE = "plugins.required, which cannot be read"
+UNREADABLE = "(plugins.required cannot be read)"
+_LISTS = ("allow", "deny", "required")
 _NO_OBJECT = "plugins in the user's configuration is not an object; no extension is loaded"
 
 
@@ -52,30 +53,30 @@ def controls_from(user: Mapping[str, Any], variable: str, *, off: bool = False, 
     *damage* says why the configuration cannot be read; then nobody is allowed, as who was denied is not known.
     """
     if damage is not None:
-        return Controls(off, (), problems=(f"{damage}; no extension is loaded, as the lists of them are in there",))
+        words = f"{damage}; no extension is loaded, as the lists of them are in there"
+        return Controls(off, (), required=(UNREADABLE,), problems=(words,))
     section = user.get("plugins", EMPTY)
     problems: list[str] = []
     if not isinstance(section, Mapping):
         return Controls(off, (), required=(UNREADABLE,), problems=(_NO_OBJECT,))
-    lists = {name: _names(section, name, problems) for name in ("allow", "deny", "required")}
-    only = lists["allow"]
+    lists = {name: _names(section, name, problems) for name in _LISTS}
+    broken = [name for name in _LISTS if name in section and lists[name] is None]
+    # what cannot be read allows nobody: a typing error must not switch a control off
+    only = () if {"allow", "deny"} & {*broken} else lists["allow"]
     named = variable.strip()
     if named.casefold() == "off":
         off = True
     elif named:
         wanted = tuple(n.strip() for n in named.split(",") if n.strip())
         only = wanted if only is None else tuple(n for n in wanted if n.casefold() in {o.casefold() for o in only})
-    # a list that cannot be read allows nobody: a typing error must not switch a control off
-    broken = any(p.startswith("plugins.required ") for p in problems)
-    required = (UNREADABLE,) if broken else lists["required"] or ()
+    required = (UNREADABLE,) if "required" in broken else lists["required"] or ()
     return Controls(off, only, lists["deny"] or (), required, tuple(problems))
 
 
 def _names(section: Mapping[str, Any], name: str, problems: list[str]) -> tuple[str, ...] | None:
-    value = section.get(name)
-    if value is None:
-        return None
+    value = section.get(name, ())
     if isinstance(value, tuple) and all(isinstance(v, str) for v in value):
-        return value
-    problems.append(f"plugins.{name} in the user's configuration is not a list of names; it counts as empty")
-    return ()
+        return value if name in section else None
+    meant = "no overlay is accepted" if name == "required" else "no extension is loaded"
+    problems.append(f"plugins.{name} in the user's configuration is not a list of names; {meant}")
+    return None

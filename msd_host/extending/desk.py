@@ -15,7 +15,7 @@ from ..activation.settings import config_edit
 from ..errors import DamagedState, NotFound, UsageError
 from ..reading.roots import Roots
 from ..text import clean, nearest, quoted
-from .controls import Controls
+from .controls import UNREADABLE, Controls
 from .discovery import Found, normalised
 from .gathering import controls_of, found_extensions
 
@@ -99,11 +99,15 @@ class PluginDesk:
             for f in found
         ]
         rows.extend(_missed(self._host.product.extension_group, {f.name for f in found}))
+        return tuple(sorted(rows, key=lambda r: r.name)), (*warnings, *self.lacking())
+
+    def lacking(self) -> tuple[str, ...]:
+        """What is wrong with the user's word about extensions, and the required ones that are not installed."""
+        found, _ = self.found()
+        controls = self.controls()
         there = {n.casefold() for f in found for n in f.names}
-        absent = [
-            f"the required extension {n} is not installed" for n in controls.required if n.casefold() not in there
-        ]
-        return tuple(sorted(rows, key=lambda r: r.name)), (*controls.problems, *warnings, *absent)
+        absent = [n for n in controls.required if n is not UNREADABLE and n.casefold() not in there]
+        return (*controls.problems, *(f"the required extension {n} is not installed" for n in absent))
 
     def check(self, name: str | None = None) -> tuple[Checked, ...]:
         """Import each extension, or the named one, in a child process and look it over there."""
