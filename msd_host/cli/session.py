@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..composition import Composition
@@ -19,7 +20,15 @@ from .output import Output
 if TYPE_CHECKING:
     from ..memo.record import Watch
 
-__all__ = ["Parser", "Session"]
+__all__ = ["Described", "Parser", "Session"]
+
+
+class Described(Exception):
+    """What a verb takes, before it does anything (`completion`)."""
+
+    def __init__(self, parser: Parser) -> None:
+        super().__init__()
+        self.parser = parser
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,6 +42,15 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        self._described = session.describing
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> Any:
+        """The words of the verb; in a session that only asks what a verb takes, `Described`."""
+        if self._described:
+            raise Described(self)
+        return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(clean(message), remedy=f"{self.prog} --help")
@@ -43,6 +61,7 @@ class Session:
 
     def __init__(self, product: Product, options: Options, watch: Watch | None = None) -> None:
         self.watch = watch
+        self.describing = False
         self.product = product
         self.options = options
         self.out = Output(no_color=options.no_color, quiet=options.quiet)

@@ -10,7 +10,7 @@ from ..text import clean, nearest, quoted, shell_word
 from ..trust.desk import Sighting, TrustState
 from .session import Parser, Session
 
-__all__ = ["trust"]
+__all__ = ["VERBS", "trust"]
 
 _SCOPES = {"global": Scope.GLOBAL, "project": Scope.PROJECT}
 _COLORS = {"granted": "green", "first-party": "green", "global": "green", "denied": "red"}
@@ -21,16 +21,16 @@ def trust(session: Session, words: list[str]) -> int:
     name = words[0] if words else "--help"
     if name in ("--help", "-h"):
         start = f"  {session.product.command} capability trust"
-        lines = [f"{start} {v}".ljust(36) + (verb.__doc__ or "").partition("\n")[0] for v, verb in _VERBS.items()]
+        lines = [f"{start} {v}".ljust(36) + (verb.__doc__ or "").partition("\n")[0] for v, verb in VERBS.items()]
         example = f"example: {session.product.command} capability trust show acme"
         session.out.line("\n".join(["usage:", *lines, "", "each takes --help and says what it needs", example]))
         return 0
-    if name not in _VERBS:
-        close = nearest(name, _VERBS)
-        hint = f"; did you mean {quoted(close)}?" if close else f"; there are: {', '.join(_VERBS)}"
+    if name not in VERBS:
+        close = nearest(name, VERBS)
+        hint = f"; did you mean {quoted(close)}?" if close else f"; there are: {', '.join(VERBS)}"
         remedy = f"{session.product.command} capability trust --help"
         raise UsageError(f"unknown trust command {quoted(name)}{hint}", remedy=remedy)
-    return _VERBS[name](session, words[1:])
+    return VERBS[name](session, words[1:])
 
 
 def _parser(session: Session, verb: str, description: str, example: str) -> Parser:
@@ -303,7 +303,7 @@ def gc(session: Session, words: list[str]) -> int:
     return 0
 
 
-_VERBS = {
+VERBS = {
     "status": status,
     "list": list_records,
     "show": show,

@@ -73,6 +73,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "doctor": ("doctor", {"": "what is wrong around the host; --fix puts right what can be"}),
     "schema": ("schema", {"": "the JSON Schema of capability.json, for editors"}),
+    "completion": ("completion", {"": "what a shell needs to complete words: bash, zsh or fish"}),
     "x": ("x", {"": "run a command that a capability brings: x FAMILY …"}),
 }
 
