@@ -76,7 +76,7 @@ class Host:
             raise UsageError("Host needs a Product")
         self.product = product
         self.files = files if files is not None else Files()
-        if home is not None and not os.fspath(home):
+        if home == "":
             raise UsageError("the home is an empty path; leave it out for the usual one")
         self._home = None if home is None else absolute(home)
         self._env = env

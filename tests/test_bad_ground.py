@@ -144,7 +144,10 @@ class TestToldToEnd:
 class TestStoreThatDoesNotCount:
     def spoil(self, world: World, how: str) -> None:
         store = world.home / ".msd"
-        if how == "file":
+        if how == "no home":
+            world.home.rmdir()
+            world.home.write_text("no folder")
+        elif how == "file":
             store.write_text("no folder")
         else:
             (store / "consent").mkdir(parents=True)
@@ -171,7 +174,9 @@ class TestStoreThatDoesNotCount:
         world.home = world.project / "home"
         world.home.mkdir()
 
-    @pytest.mark.parametrize("how", ["sound", "loose", "file", "foreign", "below", "linked loosely", "linked in"])
+    @pytest.mark.parametrize(
+        "how", ["sound", "loose", "file", "no home", "foreign", "below", "linked loosely", "linked in"]
+    )
     def test_every_remedy_that_is_printed_ends_with_the_overlay_active(self, world: World, how: str) -> None:
         """Followed as a user does: what `list`, `show` and a refused `grant` print, pasted one after the other."""
         world.add_project("acme", gates=[gate("plan:pre")])
@@ -221,14 +226,14 @@ class TestStoreThatDoesNotCount:
         (world.home / ".msd").symlink_to(world.project / "mine")
         assert self.row(world)["state"] == "skipped"
 
-    @pytest.mark.parametrize("how", ["loose", "loose inside", "file"])
+    @pytest.mark.parametrize("how", ["loose", "loose inside", "file", "no home"])
     def test_the_skip_says_so(self, world: World, how: str) -> None:
         world.add_project("acme", gates=[gate("plan:pre")])
         self.spoil(world, how)
         skip = world.skips()["acme"]
         assert skip.code.value == "unconsented"
         assert "no agreement counts: the consent store is not used" in skip.reason
-        if how != "file":
+        if how.startswith("loose"):
             assert skip.remedy is not None and skip.remedy.startswith("chmod go-w ")
             subprocess.run(["bash", "-c", skip.remedy], check=True)
             world.grant("acme")
@@ -339,10 +344,28 @@ class TestWhatIsRequired:
 
 
 class TestWhatMakesNoSense:
-    @pytest.mark.parametrize("home", ["", b"/tmp", "/a\0b", Path("/a\0b")])
-    def test_a_home_that_is_none(self, home: object) -> None:
+    @pytest.mark.parametrize("path", ["", b"/tmp", b"", "/a\0b", Path("/a\0b"), 5, ["/tmp"], object()])
+    def test_a_path_that_is_none(self, world: World, path: Any) -> None:
         with pytest.raises(UsageError):
-            Host(MSD, home=home)  # type: ignore[arg-type]
+            Host(MSD, home=path)
+        if path == "":
+            return  # as a working folder it is the current one, for the system as for us
+        host = world.host
+        for call in (
+            host.load,
+            host.check,
+            host.doctor,
+            lambda p: host.explain("a", p),
+            lambda p: host.trust.deny(p, "a"),
+        ):
+            with pytest.raises(UsageError):
+                call(path)
+
+    def test_a_relative_home_starts_at_the_current_folder(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(world.root)
+        host = Host(MSD, home="home", discover_extensions=False)
+        monkeypatch.chdir("/")
+        assert host.roots().home.given == str(world.home)
 
     @pytest.mark.parametrize(
         "word",

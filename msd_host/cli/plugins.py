@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..extending.desk import PluginDesk
+from ..loop.shell import ending_whole
 from ..text import clean
 from .session import Parser, Session
 
@@ -37,7 +38,8 @@ def check(session: Session, words: list[str]) -> int:
     parser = Parser(session, "plugins check", "Try extensions out, each in a process of its own.", "plugins check")
     parser.add_argument("name", metavar="NAME", nargs="?")
     name, desk = parser.parse_args(words).name, _desk(session)
-    checked = desk.check(name)
+    with ending_whole():
+        checked = desk.check(name)
     lacking = desk.lacking() if name is None else ()
 
     def text() -> None:

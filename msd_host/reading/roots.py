@@ -69,8 +69,14 @@ class Roots:
 
 
 def absolute(path: str | os.PathLike[str] | None) -> str:
-    """*path*, by default the current folder, as an absolute one; also where the current folder was removed."""
-    given: object = "" if path is None else os.fspath(path)
+    """*path*, by default the current folder, as an absolute one; also where the current folder was removed.
+
+    Raises `UsageError` for what is no path.
+    """
+    try:
+        given: object = "" if path is None else os.fspath(path)
+    except TypeError:
+        raise UsageError(f"a path must be text, not {type(path).__name__}") from None
     if not isinstance(given, str) or "\0" in given:
         raise UsageError("a path must be text without NUL")
     return os.path.normpath(os.path.join(_here(), given)) if not os.path.isabs(given) else os.path.normpath(given)

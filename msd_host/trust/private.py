@@ -27,7 +27,6 @@ TEMP, GONE, ASIDE = ".tmp-", ".gone-", ".aside-"
 LOOSE = "can be written"  # how a fault begins that `chmod go-w` mends
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-_ABSENT = (errno.ENOENT, errno.ENOTDIR)
 _NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EPERM, errno.EISDIR)
 
 
@@ -51,6 +50,15 @@ def folder_fault(info: os.stat_result) -> str | None:
     if not st.S_ISDIR(info.st_mode):
         return "is not a folder"
     return owner_fault(info)
+
+
+def _unseen(error: OSError) -> str | None:
+    """A folder that is not there yet can be made, unless something else is in the way."""
+    if error.errno == errno.ENOENT:
+        return None
+    return (
+        "lies below what is no folder" if error.errno == errno.ENOTDIR else f"cannot be looked at ({error_name(error)})"
+    )
 
 
 def owner_fault(info: os.stat_result) -> str | None:
@@ -93,7 +101,7 @@ class PrivatePlace:
                 else:
                     yield path, folder_fault(info)
             except OSError as error:
-                yield path, None if error.errno in _ABSENT else f"cannot be looked at ({error_name(error)})"
+                yield path, _unseen(error)
 
     def _link_faults(self, path: str) -> Iterator[tuple[str, str | None]]:
         try:
