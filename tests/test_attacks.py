@@ -369,12 +369,47 @@ def _gone(world: World) -> None:
     shutil.rmtree(world.project_folder("acme"))
 
 
+@remedy_case("manifest-unreadable", "gone")
+def _unreadable(world: World) -> None:
+    path = world.add_global("acme", gates=[gate()]) / "capability.json"
+    path.unlink()
+    os.mkfifo(path)
+
+
+@remedy_case("engines-invalid", "gone")
+def _engines_invalid(world: World) -> None:
+    world.add_global("acme", engines={"msd": "soon"}, gates=[gate()])
+
+
+@remedy_case("fragment-invalid", "gone")
+def _fragment(world: World) -> None:
+    into = {"point": "plan:pre", "into": "planner", "produces": [], "consumes": []}
+    world.add_global("acme", contributions=[{**into, "fragment": {"path": "absent.md"}}])
+
+
+@remedy_case("cycle", "gone")
+def _cycle(world: World) -> None:
+    world.add_global("acme", requires=["acme"], gates=[gate()])
+
+
+@remedy_case("skill-collision", "gone")
+def _skill(world: World) -> None:
+    world.add_global("acme", skills=["twice", "twice"], gates=[gate()])
+
+
+@remedy_case("denied-global", "active")
+def _denied_global(world: World) -> None:
+    world.add_global("acme", gates=[gate()])
+    assert msd(world, "capability", "trust", "deny", "acme", "--scope", "global").code == 0
+
+
 @pytest.mark.parametrize("code", REMEDIES)
 def test_every_printed_remedy_pasted_leads_where_it_says(world: World, code: str) -> None:
     """At a terminal, where a person answers yes; a `show` leads to the commands it prints."""
     build, promised = REMEDIES[code]
     build(world)
-    rows = [r for r in msd(world, "capability", "list", "--json").json() if r["code"] == code]
+    meant = "denied" if code == "denied-global" else code
+    rows = [r for r in msd(world, "capability", "list", "--json").json() if r["code"] == meant]
     assert len(rows) == 1, rows
     words = rows[0]["remedy"].split()
     assert words[0] == "msd"
@@ -387,7 +422,7 @@ def test_every_printed_remedy_pasted_leads_where_it_says(world: World, code: str
     done = msd_on_terminal(world, *words[1:], typed="y\n")
     assert done.code == 0, done.out
     left = {r["id"]: r for r in msd(world, "capability", "list", "--json").json()}
-    if promised == "granted":
+    if promised in ("granted", "active"):
         assert left[rows[0]["id"]]["state"] == "active"
     else:
         assert rows[0]["id"] not in left
