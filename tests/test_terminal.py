@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msd_host import MSD
-from msd_host.cli.table import cut, laid_out, width
+from msd_host.cli.table import cut, laid_out, width, wrapped
 from msd_host.cli.words import GROUPS
 from tests.cli import environment, msd
 from tests.planted import World, gate
@@ -181,6 +181,25 @@ def test_law_a_table_fits_and_loses_no_row(rows: list[tuple[str, str, str]], roo
     assert len(lines) >= len(rows) + 1
     if not below:
         assert len(lines) == len(rows) + 1
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("words", ["capability explain acme", "capability show audit", "doctor"])
+def test_prose_is_broken_at_blanks_only(world: World, words: str, columns: int) -> None:
+    shown = seen(world, columns, *words.split(), NO_COLOR="1")
+    told = msd(world, *words.split()).out
+    assert " ".join(" ".join(shown).split()) == " ".join(told.split())
+    for line in shown:
+        assert width(line) <= columns or " " not in line.strip() or "msd " in line or "/" in line, line
+
+
+@given(st.lists(texts.filter(lambda t: t and " " not in t)), st.integers(0, 6), st.integers(10, 60))
+def test_law_wrapping_loses_nothing_and_fits_where_a_word_does(words: list[str], indent: int, room: int) -> None:
+    text = " " * indent + " ".join(words)
+    lines = list(wrapped(text, room))
+    assert " ".join(lines).split() == text.split()
+    longest = max((width(word) for word in words), default=0)
+    assert all(width(line) <= max(room, longest + indent + 2) for line in lines)
 
 
 @given(texts, st.integers(1, 40))

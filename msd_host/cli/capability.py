@@ -146,11 +146,11 @@ def show(session: Session, words: list[str]) -> int:
                 out.line(f"  {rows[0]['remedy']}")
             return
         out.line(f"{out.style(id, 'bold')} {capability.version}  {clean(capability.title)}")
-        out.line(f"  {clean(capability.description)}")
+        out.prose(f"  {clean(capability.description)}")
         out.line(f"  {rows[0]['role']}, tier {rows[0]['tier']}, scope {rows[0]['scope']}")
         for name, values in _declared(capability.raw).items():
             if values:
-                out.line(f"  {name}: {', '.join(clean(v, 80) for v in values)}")
+                out.prose(f"  {name}: {', '.join(clean(v, 80) for v in values)}")
 
     session.answer(document, text)
     return finish(session)
@@ -199,24 +199,24 @@ def _explained(session: Session, found: Explanation) -> None:
     for sighting in found.found:
         out.line(f"  {sighting['scope']}  {clean(sighting['where'] or '(ships with the host)', 400)}")
         if sighting.get("scope_why"):
-            out.line(f"    scope: {sighting['scope_why']}")
+            out.prose(f"    scope: {sighting['scope_why']}")
         for verdict in sighting["verdicts"]:
             code = f" [{verdict['code']}]" if verdict.get("code") else ""
             reason = f": {verdict['reason']}" if verdict.get("reason") else ""
             mark = out.style(verdict["verdict"], "yellow" if verdict["verdict"] == "skipped" else "green")
-            out.line(f"    {verdict['stage']:<17} {mark}{reason}{code}")
+            out.prose(f"    {verdict['stage']:<17} {mark}{reason}{code}")
         for name in ("content_hash", "source", "claims", "requires", "gates", "culprits", "notes", "see"):
             value = sighting.get(name)
             if value:
-                out.line(f"    {name}: {value if isinstance(value, str) else ', '.join(value)}")
+                out.prose(f"    {name}: {value if isinstance(value, str) else ', '.join(value)}")
         if sighting.get("remedy"):
             out.line(f"    to resolve it: {out.style(sighting['remedy'], 'cyan')}")
     for place in found.looked_in if found.state == "not-found" else ():
         out.line(f"  looked in {clean(place, 400)}")
     roots = found.roots
-    out.line(f"  overlays of the home count as {roots['global_scope']}: {clean(roots['global_why'], 400)}")
+    out.prose(f"  overlays of the home count as {roots['global_scope']}: {clean(roots['global_why'], 400)}")
     if roots["store_refusal"]:
-        out.line(f"  no agreement lasts here: {clean(roots['store_refusal'], 400)}")
+        out.prose(f"  no agreement lasts here: {clean(roots['store_refusal'], 400)}")
 
 
 def check(session: Session, words: list[str]) -> int:

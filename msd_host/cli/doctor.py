@@ -30,12 +30,12 @@ def _told(session: Session, found: Diagnosis) -> None:
     out = session.out
     for one in found.findings:
         mark = out.style("fixed", "green") if one.fixed else out.style(one.severity, _COLORS[one.severity])
-        out.line(f"{mark}: {one.message} [{one.code}]")
+        out.prose(f"{mark}: {one.message} [{one.code}]")
         for line in _ways(session, one) if not one.fixed else ():
             out.line(f"    {line}")
     left = len(found.open)
     if not found.findings:
-        out.line(f"{out.style('nothing to tell', 'green')}: {', '.join(found.themes)}")
+        out.prose(f"{out.style('nothing to tell', 'green')}: {', '.join(found.themes)}")
     elif left:
         out.line(f"{left} to look at, {len(found.findings) - left} fixed" if left < len(found.findings) else _sum(left))
     else:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from .table import laid_out
+from .table import laid_out, wrapped
 
 __all__ = ["Output"]
 
@@ -28,6 +28,11 @@ class Output:
     def line(self, text: str = "") -> None:
         """One line of the answer."""
         sys.stdout.write(_printable(text, sys.stdout.encoding) + "\n")
+
+    def prose(self, text: str) -> None:
+        """One line of the answer that is no command: on a terminal it is broken at blanks, elsewhere never."""
+        for line in wrapped(text, _columns()) if sys.stdout.isatty() else (text,):
+            self.line(line)
 
     def json(self, document: Any) -> None:
         """The answer as one JSON document."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-__all__ = ["cut", "laid_out", "width"]
+__all__ = ["cut", "laid_out", "width", "wrapped"]
 
 _GAP = "  "
 _LEAST = 6  # a column that would become narrower than this tells nothing
@@ -29,6 +29,20 @@ def cut(text: str, room: int, mark: str = "…") -> str:
             break
         kept += char
     return (kept + mark)[: max(room, 0)]
+
+
+def wrapped(text: str, room: int) -> Iterator[str]:
+    """*text* in lines of at most *room* cells, broken at blanks and further indented; a longer word stays whole."""
+    words = text.lstrip(" ").split(" ")
+    lead = " " * (len(text) - len(text.lstrip(" ")))
+    line = lead + words[0]
+    for word in words[1:]:
+        longer = f"{line} {word}"
+        if width(longer) > room and line.strip():
+            yield line.rstrip()
+            longer = f"{lead}  {word}"
+        line = longer
+    yield line
 
 
 def _cells(char: str) -> int:
