@@ -38,8 +38,8 @@ def wrapped(text: str, room: int) -> Iterator[str]:
     line = lead + words[0]
     for word in words[1:]:
         longer = f"{line} {word}"
-        if width(longer) > room and line.strip():
-            yield line.rstrip()
+        if width(longer) > room and line.strip(" "):
+            yield line.rstrip(" ")
             longer = f"{lead}  {word}"
         line = longer
     yield line
