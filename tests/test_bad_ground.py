@@ -107,6 +107,12 @@ class TestStreams:
         done = shell(world, f"$MSD loop render-hooks plan:pre {end}")
         assert done.code == 0 and json.loads(done.out)["warnings"]
 
+    @pytest.mark.parametrize("end", ["2>&-", "2>/dev/full"])
+    @pytest.mark.parametrize(("words", "code"), [("nope", 2), ("capability trust show nope", 5)])
+    def test_nor_the_exit_code(self, world: World, words: str, code: int, end: str) -> None:
+        for form in ("", " --json"):
+            assert shell(world, f"$MSD {words}{form} {end}") == Done(code, "", "")
+
     def test_a_memo_too(self, world: World) -> None:
         (world.home / ".msd").mkdir(exist_ok=True)
         for _ in range(2):

@@ -126,7 +126,7 @@ class Session:
             import json
 
             document = {"ok": False, "code": error.code, "message": clean(error.message, 2000), "remedy": error.remedy}
-            sys.stderr.write(json.dumps(document) + "\n")
+            self.out.warn(json.dumps(document))
         else:
             self.out.warn(f"{self.product.command}: {clean(error.message, 2000)}")
             if error.remedy:

@@ -16,6 +16,7 @@ __all__ = ["Files", "Place", "ReadFault", "read_at", "read_path"]
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
+_STEP = getattr(os, "O_PATH", os.O_RDONLY) | os.O_CLOEXEC | os.O_DIRECTORY | os.O_NOFOLLOW
 _CHUNK = 1 << 20
 
 
@@ -28,6 +29,10 @@ class Files:
 
     def open_folder(self, name: str, dir_fd: int | None = None, *, follow: bool = False) -> int:
         return os.open(name, _FOLDER if follow else _FOLDER | os.O_NOFOLLOW, dir_fd=dir_fd)
+
+    def open_step(self, name: str, dir_fd: int | None = None) -> int:
+        """A folder to look at and go on from, also one that may be passed but not listed; never through a link."""
+        return os.open(name, _STEP, dir_fd=dir_fd)
 
     def fstat(self, fd: int) -> os.stat_result:
         return os.fstat(fd)

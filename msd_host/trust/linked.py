@@ -48,7 +48,7 @@ class _Way:
         """Walk *path* from where we are; an absolute one starts at the root folder."""
         if path.startswith("/"):
             self.close()
-            self._open.append((self._files.open_folder("/"), "/"))
+            self._open.append((self._files.open_step("/"), "/"))
         for name in path.split("/"):
             if name == "..":
                 self._back()
@@ -56,8 +56,8 @@ class _Way:
                 self._enter(name)
 
     def arrive(self) -> int:
-        """Where we are, now the caller's to close."""
-        return self._open.pop()[0]
+        """Where we are, open for reading; the caller's to close."""
+        return self._files.open_folder(".", self._open[-1][0])
 
     def close(self) -> None:
         while self._open:
@@ -72,7 +72,7 @@ class _Way:
         self._judge(self._files.fstat(here), path)
         at = os.path.join(path, name)
         try:
-            self._open.append((self._files.open_folder(name, here), at))
+            self._open.append((self._files.open_step(name, here), at))
         except OSError as error:
             if error.errno not in _MAYBE_LINK:
                 raise

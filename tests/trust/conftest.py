@@ -43,6 +43,10 @@ class SpyFiles(Files):
         self._tell("fstat", fd)
         return super().fstat(fd)
 
+    def open_step(self, name: str, dir_fd: int | None = None) -> int:
+        self._tell("open_step", name)
+        return super().open_step(name, dir_fd)
+
     def readlink(self, name: str, dir_fd: int | None = None) -> str:
         self._tell("readlink", name)
         return super().readlink(name, dir_fd)

@@ -628,6 +628,17 @@ class TestHealth:
         assert store.decisions("/srv/p", "other").denied
         assert file_of(home, grant(2)).name in {p.name for p in linked.rglob("*.json")}
 
+    def test_the_way_may_lead_through_folders_that_only_let_pass(
+        self, home: Path, linked: Path, grant: Granting, spy: Any
+    ) -> None:
+        def refuse(call: str, what: Any) -> None:
+            if call == "open_folder" and what in ("settings", "/"):
+                raise PermissionError(errno.EACCES, "may be passed, not listed")
+
+        store = ConsentStore(str(home), "msd", spy(refuse), Limits())
+        assert store.problem() is None
+        assert store.decisions("/srv/p", "demo").grants == (grant(),)
+
     @pytest.mark.parametrize("mode", [0o775, 0o777])
     @pytest.mark.parametrize("where", [".", ".."])
     def test_but_not_through_what_others_may_change(
