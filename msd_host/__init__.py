@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from .api import load_registry
     from .contract import LoopContract, LoopStep
+    from .doctor.values import Diagnosis, Finding
     from .errors import (
         ConsentStoreError,
         ExtensionRefused,
@@ -47,6 +48,8 @@ _HOMES = {
     "load_registry": "api",
     "LoopContract": "contract",
     "LoopStep": "contract",
+    "Diagnosis": "doctor.values",
+    "Finding": "doctor.values",
     "ConsentStoreError": "errors",
     "ExtensionRefused": "errors",
     "HostIntegrityError": "errors",
@@ -92,12 +95,14 @@ __all__ = [
     "Capability",
     "CentralSchema",
     "ConsentStoreError",
+    "Diagnosis",
     "Diagnostic",
     "Event",
     "Explanation",
     "ExtensionRefused",
     "Fault",
     "Files",
+    "Finding",
     "FirstParty",
     "Host",
     "HostIntegrityError",

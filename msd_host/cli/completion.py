@@ -41,13 +41,19 @@ _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 _MOST = 4096
 
 
+_ABOUT = """What a shell needs to complete words. To have it in every shell, one line in its start file:
+
+  ~/.bashrc                       eval "$({command} completion bash)"
+  ~/.zshrc, behind compinit       eval "$({command} completion zsh)"
+  ~/.config/fish/config.fish      {command} completion fish | source"""
+
+
 def completion(session: Session, words: list[str]) -> int:
     """The script on stdout; with --words what a script asks for while a person types."""
     parser = Parser(
         session,
         "completion",
-        'What a shell needs to complete words. For good: eval "$(… completion bash)" in ~/.bashrc; the same for zsh\n'
-        "behind compinit; for fish: … completion fish | source in its config.fish.",
+        _ABOUT.format(command=session.product.command),
         "completion bash",
     )
     parser.add_argument("shell", nargs="?", choices=["bash", "zsh", "fish"])

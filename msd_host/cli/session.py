@@ -31,6 +31,15 @@ class Described(Exception):
         self.parser = parser
 
 
+class _Prose(argparse.HelpFormatter):
+    """Paragraphs are filled to the terminal's width; examples and what is indented stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        filled = super()._fill_text
+        parts = text.split("\n\n")
+        return "\n\n".join(p if p.startswith(("example:", "  ")) else filled(p, width, indent) for p in parts)
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong by raising, so that every error is put the same way."""
 
@@ -40,7 +49,7 @@ class Parser(argparse.ArgumentParser):
             description=description,
             epilog=f"example: {session.product.command} {example}",
             allow_abbrev=False,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_Prose,
         )
         self._described = session.describing
 
