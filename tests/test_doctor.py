@@ -173,7 +173,7 @@ class TestBundles:
     def test_an_unlisted_global_bundle_is_a_note(self, world: World) -> None:
         world.add_global("acme")
         one = found(world)["bundle-unlisted"]
-        assert (one.severity, one.subject) == ("note", "global acme")
+        assert (one.severity, one.subject) == ("note", "global") and '"acme"' in one.message
 
     def test_what_a_killed_removal_left_is_deleted(self, world: World) -> None:
         world.add_global("acme")
@@ -368,7 +368,33 @@ class TestTotality:
                 assert one.code != "check-failed", one
                 assert one.fixed or one.fix or one.command or one.code == "home-absent", one
                 assert "\n" not in one.message and "\x1b" not in one.message
+                if one.command is not None:
+                    assert "\n" not in one.command and "\x1b" not in one.command and one.command.isprintable()
+                    sound = subprocess.run(["bash", "-n", "-c", one.command], capture_output=True, text=True)
+                    assert (sound.returncode, sound.stderr) == (0, ""), one.command
             json.dumps(diagnosis.to_dict())
+
+    @pytest.mark.parametrize(
+        "odd", ["$(touch pwned)", "a b", "'; touch pwned; '", "\x1b[2J\n\u202e", "-rf", "`id`", "é\udcff"]
+    )
+    def test_commands_mean_exactly_what_lies_there(self, world: World, odd: str) -> None:
+        world.add_project("acme")
+        world.grant("acme")
+        left = world.home / ".msd" / "store" / f".tmp-99999999-{odd}"
+        left.mkdir()
+        os.utime(left)
+        beside = world.home / ".msd" / "store" / ".tmp-other"
+        beside.mkdir()
+        from msd_host.doctor.bundles import _leftover
+
+        ground = Ground(world.host, world.project, plugins_off=True)
+        later = pytest.MonkeyPatch()
+        with later.context() as patch:
+            patch.setattr("msd_host.doctor.bundles._STALE", -1.0)
+            (one,) = _leftover(ground, str(left.parent), left.name)
+        assert paste(world, one.command or "") == 0
+        assert not os.path.lexists(left) and beside.is_dir()
+        assert not (world.project / "pwned").exists()
 
     def test_a_check_that_fails_is_a_finding(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Ground, "places", property(lambda self: 1 / 0))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ..errors import DamagedState
 from ..model.scope import Scope
 from ..remedies import is_valid_id
-from ..text import quoted, shell_word
+from ..text import joined, shell_word
 from ..trust.private import GONE, TEMP, closing, remove_tree
 from .values import NOTE, Finding, Ground, Place, finding
 
@@ -22,12 +22,12 @@ _MOST = 4096
 def check(ground: Ground) -> Iterator[Finding]:
     """Bundles in no ledger; dot-folders of removals and staging; half-written files of the stores."""
     for place in ground.places:
-        listed = place.ledger.problem is None
-        for entry in list(ground.names_in(place.root))[:_MOST]:
+        entries = list(ground.names_in(place.root))[:_MOST]
+        for entry in entries:
             if _is_ours_aside(entry.name):
                 yield from _leftover(ground, place.root, entry.name)
-            elif listed and place.scope is Scope.GLOBAL and entry.is_dir(follow_symlinks=False):
-                yield from _unlisted(ground, place, entry.name)
+        if place.scope is Scope.GLOBAL and place.ledger.problem is None:
+            yield from _unlisted(ground, place, [e.name for e in entries if e.is_dir(follow_symlinks=False)])
     for folder in ("store", "consent/grants", "consent/denials", "consent/roots"):
         path = os.path.join(ground.own, folder)
         for entry in ground.names_in(path):
@@ -41,14 +41,12 @@ def _is_ours_aside(name: str) -> bool:
     return name.startswith(".") and bool(mark) and is_valid_id(id) and number.isdigit()
 
 
-def _unlisted(ground: Ground, place: Place, name: str) -> Iterator[Finding]:
-    if name.startswith(".") or not is_valid_id(name) or name in place.ledger.entries:
-        return
-    message = (
-        f"{quoted(name)} lies in the {place.scope.label} root and in no ledger: it composes, its commands do not run"
-    )
-    command = ground.run(f"capability explain {name}")
-    yield finding("bundle-unlisted", NOTE, f"{place.scope.label} {name}", message, command=command)
+def _unlisted(ground: Ground, place: Place, names: list[str]) -> Iterator[Finding]:
+    unlisted = [name for name in names if is_valid_id(name) and name not in place.ledger.entries]
+    if unlisted:
+        message = f"in the {place.scope.label} root and in no ledger: {joined(unlisted)}; commands of such do not run"
+        command = ground.run(f"capability list --scope {place.scope.label}")
+        yield finding("bundle-unlisted", NOTE, place.scope.label, message, command=command)
 
 
 def _leftover(ground: Ground, folder: str, name: str) -> Iterator[Finding]:
