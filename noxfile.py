@@ -23,7 +23,14 @@ nox.options.sessions = ["lint", "typing", "tests", "wheel"]
 PYTHONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
 #: Every interpreter meets the newest pluggy; the older ones are met once each, and so are the lowest dependencies.
 MATRIX = [(python, "newest") for python in PYTHONS] + [("3.12", "1.6"), ("3.11", "1.5"), ("3.10", "lowest")]
-LOWEST = ["pluggy==1.5.0", "attrs==23.1.0", "cattrs==24.1.0", "packaging==22.0", "importlib-metadata==6.0.0"]
+LOWEST = [
+    "filelock==3.12.0",
+    "pluggy==1.5.0",
+    "attrs==23.1.0",
+    "cattrs==24.1.0",
+    "packaging==22.0",
+    "importlib-metadata==6.0.0",
+]
 QUICK = ["-q", "-m", "not slow"]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .model.candidate import Candidate
     from .reading.roots import Roots
 
-__all__ = ["CheckResult", "check"]
+__all__ = ["CheckResult", "check", "judge"]
 
 
 @frozen
@@ -58,9 +58,47 @@ class CheckResult:
 def check(host: Host, path: str, cwd: str | os.PathLike[str] | None, scope: Scope | None) -> CheckResult:
     """See `Host.check`."""
     where, placed = _where(host, path, host.roots(cwd))
-    lies_in = placed if placed is not None else Scope.GLOBAL if scope is None else scope
-    composition = host.compose(cwd, probe=Probe(where, lies_in))
-    return _result(host, composition, where, lies_in)
+    if placed is not None:
+        return _result(host, host.compose(cwd, probe=Probe(where, placed)), where, placed)
+    return judge(host, where, Scope.GLOBAL if scope is None else scope, cwd)[0]
+
+
+def judge(host: Host, where: str, scope: Scope, cwd: str | os.PathLike[str] | None) -> tuple[CheckResult, Composition]:
+    """What a load would say of the folder *where* if it were installed in *scope*: over what that scope would see.
+
+    `install` and `update` ask here as well (spec 30, law 3). A global one is judged without the project's overlays;
+    where one of those has what is missing, the message says so. One that would push out what is accepted now is
+    refused: an earlier name in the order of candidates is no right to another's place.
+    """
+    alone = scope is Scope.GLOBAL
+    composition = host.compose(cwd, probe=Probe(where, scope), alone=alone)
+    result = _result(host, composition, where, scope)
+    if result.ok:
+        pushed = _pushed_out(host.compose(cwd, alone=alone, extensions=False), composition, result.id)
+        if pushed:
+            result = evolve(result, ok=False, code=pushed[0].code, faults=pushed, notes=())
+    if scope is Scope.GLOBAL and result.code in (SkipCode.REQUIRES, SkipCode.RUNTIME_COMPAT):
+        result = evolve(result, faults=_beyond_reach(host, result.faults, cwd))
+    return result, composition
+
+
+def _pushed_out(before: Composition, after: Composition, id: str) -> tuple[Fault, ...]:
+    """A fault for each overlay that is accepted *before*, and *after* falls because of the folder called *id*."""
+    was, now = before.registry.overlay, after.registry.overlay
+    if was is None or now is None:
+        return ()
+    gone = {s.id: s for s in now.warnings if s.id in was.accepted and s.id not in now.accepted and id in s.culprits}
+    return tuple(
+        Fault(s.code, f"it would push out {quoted(s.id)}, which is accepted now: {s.reason}", culprits=(s.id,))
+        for s in gone.values()
+    )
+
+
+def _beyond_reach(host: Host, faults: tuple[Fault, ...], cwd: str | os.PathLike[str] | None) -> tuple[Fault, ...]:
+    overlay = host.load(cwd).overlay
+    here = {id for id, scope in overlay.accepted.items() if scope is Scope.PROJECT} if overlay is not None else set()
+    words = "; this project has it, but a project overlay cannot satisfy one for every project"
+    return tuple(evolve(f, message=f.message + words) if f.details.get("needs") in here else f for f in faults)
 
 
 def _where(host: Host, path: str, roots: Roots) -> tuple[str, Scope | None]:

@@ -30,7 +30,7 @@ from .trust.store import BundleStore
 if TYPE_CHECKING:
     from .extending.manager import OpenHooks
 
-__all__ = ["Composition", "baseline_of", "bundle_store", "codec_of", "compose", "consent_store"]
+__all__ = ["Composition", "baseline_of", "bundle_store", "codec_of", "compose", "consent_store", "previous_store"]
 
 
 @frozen(eq=False)
@@ -131,6 +131,13 @@ def consent_store(product: Product, files: Files, roots: Roots) -> ConsentStore:
 def bundle_store(product: Product, files: Files, roots: Roots) -> BundleStore:
     """The copies of granted bundles beside the home, refused together with the consent store."""
     return BundleStore(roots.home.given, product.name, files, product.limits, usable=roots.store_refusal)
+
+
+def previous_store(product: Product, files: Files, roots: Roots) -> BundleStore:
+    """Versions that an update replaced, for going back to; beside the other stores and under their conditions."""
+    return BundleStore(
+        roots.home.given, product.name, files, product.limits, usable=roots.store_refusal, folder="previous"
+    )
 
 
 def compose(

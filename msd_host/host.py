@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .doctor.values import Diagnosis
     from .explain import Explanation
     from .extending.manager import OpenHooks
+    from .lifecycle.desk import Lifecycle
     from .loop.gates import GateReport
     from .trust.desk import TrustDesk
 
@@ -158,9 +159,12 @@ class Host:
         trust: Mapping[str, Iterable[str]] | None = None,
         probe: Probe | None = None,
         extensions: bool = True,
+        alone: bool = False,
     ) -> Composition:
-        """One composition with its evidence; `load` is its registry. *extensions* false imports and asks none."""
-        roots = self.roots(cwd)
+        """One composition with its evidence; `load` is its registry. *extensions* false imports and asks none,
+        *alone* leaves the project out.
+        """
+        roots = self.roots(cwd).alone() if alone else self.roots(cwd)
         return compose(
             self.product,
             self._stages,
@@ -242,6 +246,12 @@ class Host:
         from .activation.settings import Settings
 
         return Settings(self)
+
+    def lifecycle(self, cwd: str | os.PathLike[str] | None = None) -> Lifecycle:
+        """Installing, updating, rolling back and recovering, in the home and the project around *cwd* (spec 30)."""
+        from .lifecycle.desk import Lifecycle
+
+        return Lifecycle(self, cwd)
 
     @property
     def surface(self) -> Surface:

@@ -38,13 +38,17 @@ class Edit:
     """One change of the JSON object in the file *path*; *change* alters it in place and may raise to refuse.
 
     *inside* is the folder that the file must not lead out of. A *private* file becomes readable by its owner
-    only, any other keeps its mode.
+    only, any other keeps its mode. *limit* is the most bytes it may have, that of a configuration by default.
     """
 
     path: str
     change: Callable[[dict[str, Any]], object]
     inside: str | None = None
     private: bool = False
+    limit: int | None = None
+
+    def most(self, limits: Limits) -> int:
+        return limits.config_bytes if self.limit is None else self.limit
 
     @property
     def folder(self) -> str:
@@ -83,7 +87,7 @@ def _rehearse(files: Files, limits: Limits, edit: Edit) -> bool:
     """Whether *edit* would change its file; raises what speaks against it. Leaves no trace."""
     _stays_inside(files, edit)
     try:
-        before: bytes | None = read_path(files, edit.path, limits.config_bytes, edit.name)
+        before: bytes | None = read_path(files, edit.path, edit.most(limits), edit.name)
     except ReadFault as fault:
         _expect_absent(edit, fault)
         before = None
@@ -120,8 +124,8 @@ def _edited(edit: Edit, before: bytes | None, limits: Limits) -> bytes | None:
         decode(after, limits)
     except ValueError as error:
         raise Refused(f"{clean(edit.path, 400)} could not be read back with this value: {clean(error)}") from None
-    if len(after) > limits.config_bytes:
-        raise Refused(f"{clean(edit.path, 400)} would be larger than {limits.config_bytes} bytes")
+    if len(after) > edit.most(limits):
+        raise Refused(f"{clean(edit.path, 400)} would be larger than {edit.most(limits)} bytes")
     return after
 
 
@@ -230,7 +234,7 @@ class _Draft:
 
 def _read(files: Files, edit: Edit, folder: int, limits: Limits) -> bytes | None:
     try:
-        return read_at(files, edit.name, limits.config_bytes, dir_fd=folder)
+        return read_at(files, edit.name, edit.most(limits), dir_fd=folder)
     except ReadFault as fault:
         _expect_absent(edit, fault)
         return None

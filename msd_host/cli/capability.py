@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ..errors import NotFound, UsageError
+from ..errors import NotFound
 from ..explain import Explanation
 from ..explain import explain as explain_id
 from ..model.cohort import Skip
@@ -14,6 +14,7 @@ from ..model.scope import Scope
 from ..remedies import is_valid_id
 from ..text import clean, nearest, quoted
 from .activation import disable, enable, leg, set_state, state
+from .lifecycle import install, outdated, remove, rollback, update
 from .session import Parser, Session
 from .strict import finish, skips_of
 from .trust import trust
@@ -249,42 +250,15 @@ def check(session: Session, words: list[str]) -> int:
     return 0 if result.ok else 3
 
 
-def remove(session: Session, words: list[str]) -> int:
-    """Take an overlay out of its scope, its consent first."""
-    from ..lifecycle.remove import plan_removal, remove_overlay
-
-    parser = Parser(session, "capability remove", "Remove an overlay.", "capability remove acme --scope project")
-    parser.add_argument("id", metavar="ID")
-    parser.add_argument("--scope", choices=["global", "project"])
-    parser.add_argument("--yes", action="store_true", help="do not ask")
-    given = parser.parse_args(words)
-    if not is_valid_id(given.id):
-        raise UsageError(f"{quoted(given.id)} is not a capability id")
-    plan = plan_removal(session.host, session.cwd, given.id, _SCOPES[given.scope] if given.scope else None)
-    if plan.needs_question and not given.yes:
-        from ..errors import ConsentNeeded
-
-        for line in plan.lines():
-            session.out.warn(line)
-        if not session.interactive:
-            raise ConsentNeeded(
-                "nobody is here to ask; say it with --yes",
-                remedy=f"{session.host.command(session.cwd)} capability remove {given.id}"
-                f" --scope {plan.scope.label} --yes",
-            )
-        if not session.ask(f"remove {given.id}?"):
-            session.out.warn("nothing was removed")
-            return 4
-    done = remove_overlay(session.host, plan)
-    session.answer(done, lambda: session.out.line(f"removed {given.id} from {plan.scope.label} scope"))
-    return 0
-
-
 VERBS = {
     "list": list_all,
     "show": show,
     "explain": explain,
     "check": check,
+    "install": install,
+    "update": update,
+    "rollback": rollback,
+    "outdated": outdated,
     "remove": remove,
     "state": state,
     "set": set_state,

@@ -38,6 +38,11 @@ class Output:
         """The answer as one JSON document."""
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=True) + "\n")
 
+    def progress(self, text: str) -> None:
+        """What is going on, for a person who watches; nobody else is told."""
+        if not self.quiet and sys.stderr.isatty():
+            self.warn(f"… {text}")
+
     def talk(self, text: str) -> None:
         """Something a person may want to know; left out with --quiet."""
         if not self.quiet:

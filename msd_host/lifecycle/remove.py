@@ -1,4 +1,4 @@
-"""Removing an overlay: its consent first, then its ledger entry, then its folder (spec 10, Skips; spec 20, spec 30).
+"""Removing an overlay: what it would mean, then consent first, folder, ledger entry, data (spec 10, Skips; spec 30).
 
 The folder is moved aside in one step before it is deleted, so that a load never sees half of it. Nothing
 outside the capability's own folder is touched, whatever a ledger says.
@@ -6,19 +6,23 @@ outside the capability's own folder is touched, whatever a ledger says.
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import stat as st
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from ..composition import consent_store
-from ..errors import DamagedState, MSDError, NotFound, Refused
+from ..errors import NotFound, Refused
 from ..model.scope import Scope
 from ..reading.ledger import LedgerView, read_ledger
 from ..text import clean, nearest, quoted
+from .change import Change
+from .ground import Ground, new_token
+from .journal import REMOVE, Intent, Journal
+from .ledgers import entry_of, read_strict
+from .lock import held
+from .recover import reconcile
 
 if TYPE_CHECKING:
     from ..host import Host
@@ -107,51 +111,40 @@ def _stays_inside(root: str, owner: str) -> None:
         raise Refused(f"{clean(root, 300)} leads out of the project, to {clean(real, 300)}; nothing was changed")
 
 
-def remove_overlay(host: Host, plan: Removal) -> dict[str, Any]:
-    """Carry *plan* out; the JSON answer. Raises `DamagedState` with nothing changed where the ledger is damaged."""
-    if plan.ledger.problem is not None:
-        raise DamagedState(f"{clean(plan.ledger.path, 400)}: {clean(plan.ledger.problem)}; nothing was changed")
-    revoked = host.trust.revoke(plan.cwd or os.curdir, plan.id) if plan.grants else 0
-    if plan.in_ledger:
-        _forget(plan)
-    if plan.folder is not None:
-        _delete(plan.folder, plan.id)
+def remove_overlay(host: Host, plan: Removal, *, purge: bool = False) -> dict[str, Any]:
+    """Carry *plan* out; the JSON answer. With *purge* its runtime data goes too.
+
+    Raises `DamagedState` with nothing changed where the ledger is damaged, `BusyError` where another change is at work.
+    Killed at any moment, the next change, or `doctor --fix`, ends it.
+    """
+    ground = Ground(plan.scope, plan.owner, host.product, host.files)
+    read_strict(ground, host.product.limits)
+    home = host.roots(plan.cwd).home.given
+    journal = Journal(home, ground.owner, host.product, host.files, host.product.limits)
+    with held(home, ground, patience=5.0):
+        reconcile(host, ground, journal)
+        before = entry_of(read_strict(ground, host.product.limits), plan.id)
+        intent = Intent(
+            plan.id,
+            plan.scope.label,
+            plan.owner,
+            REMOVE,
+            new_token(),
+            had_folder=plan.folder is not None,
+            before=before,
+            purge=purge,
+        )
+        change = Change(host, ground, intent, journal)
+        change.begin()
+        revoked, purged = change.take_away()
+    if revoked:
+        host.tell("consent-revoked", id=plan.id, project=plan.owner, count=revoked)
     host.tell("remove-committed", id=plan.id, scope=plan.scope.label)
     return {
         "removed": plan.id,
         "scope": plan.scope.label,
         "folder": plan.folder,
         "grantsRevoked": revoked,
-        "ledgerEntry": plan.in_ledger,
+        "ledgerEntry": before is not None,
+        "dataRemoved": purged,
     }
-
-
-def _forget(plan: Removal) -> None:
-    """Write the ledger without the entry: a new file beside it, synced, then one rename."""
-    with open(plan.ledger.path, encoding="utf-8-sig") as stream:
-        document = json.load(stream)
-    document["entries"].pop(plan.id, None)
-    temporary = f"{plan.ledger.path}.{os.getpid()}.new"
-    try:
-        with open(temporary, "x", encoding="utf-8") as stream:
-            json.dump(document, stream, indent=2)
-            stream.write("\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, plan.ledger.path)
-    except OSError as error:
-        raise MSDError(f"{clean(plan.ledger.path, 400)} could not be written: {error.strerror}") from None
-
-
-def _delete(folder: str, id: str) -> None:
-    """One rename takes it out of sight of every load (dot-folders are no candidates), then it is deleted."""
-    aside = os.path.join(os.path.dirname(folder), f".{id}.removed-{os.getpid()}")
-    try:
-        if os.path.islink(folder):
-            os.unlink(folder)
-            return
-        os.rename(folder, aside)
-        shutil.rmtree(aside)
-    except OSError as error:
-        left = folder if os.path.lexists(folder) else aside
-        raise MSDError(f"{clean(left, 400)} could not be removed: {error.strerror}") from None

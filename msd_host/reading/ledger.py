@@ -12,6 +12,7 @@ from attrs import frozen
 
 from ..limits import Limits
 from ..model.frozen import EMPTY, FrozenDict
+from ..text import clean
 from .files import Files, ReadFault, read_path
 from .jsontext import JsonFault, decode
 
@@ -75,6 +76,10 @@ def read_ledger(files: Files, scope_root: str, name: str, limits: Limits) -> Led
     except JsonFault as fault:
         return LedgerView(path, problem=f"{name} is not valid JSON: {fault}")
     entries = document.get("entries") if isinstance(document, FrozenDict) else None
+    if isinstance(document, FrozenDict) and isinstance(entries, FrozenDict) and document.get("version", "1") != "1":
+        return LedgerView(
+            path, problem=f"{name} is of version {clean(document['version'], 20)}, which is not known here"
+        )
     if not isinstance(entries, FrozenDict):
         return LedgerView(path, problem=f"{name} has no object of entries")
     return LedgerView(path, FrozenDict({k: v for k, v in entries.items() if isinstance(v, FrozenDict)}))

@@ -12,7 +12,7 @@ import os
 import stat as st
 from collections.abc import Iterator, Mapping
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ..errors import UsageError
 from ..model.scope import Scope
@@ -62,6 +62,13 @@ class Roots:
     def served_path(self) -> str | None:
         """The canonical served project, or its spelled path where it cannot be canonicalised."""
         return None if self.served is None else (self.served.path or self.served.given)
+
+    def alone(self) -> Roots:
+        """The home's own root, as it is seen from outside every project: what an overlay for all of them can lean on."""
+        why = "asked for without a project"
+        return evolve(
+            self, served=None, project_root=None, one_folder=False, global_scope=Scope.GLOBAL, global_why=why, notes=()
+        )
 
     @property
     def home_path(self) -> str:

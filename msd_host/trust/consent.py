@@ -190,6 +190,13 @@ class ConsentStore:
             changes.tidy(time.time() - stale_after)
         return (*dead, *over)
 
+    def tidy(self, stale_after: float = 3600.0) -> None:
+        """Drop what killed processes left longer than *stale_after* seconds ago; where nothing may be written, nothing."""
+        if self.problem() is None:
+            with self._changing() as changes:
+                if changes is not None:
+                    changes.tidy(time.time() - stale_after)
+
     @contextmanager
     def _making(self) -> Iterator[Changes]:
         """The store to write in, made if it is not there."""

@@ -44,10 +44,19 @@ _Tree = dict[str, Union[SnapshotFile, "_Tree"]]
 class BundleStore:
     """`usable` is the caller's reason why the store must not be used, as for the consent store beside it."""
 
-    def __init__(self, home: str, product_name: str, files: Files, limits: Limits, usable: str | None = None) -> None:
+    def __init__(
+        self,
+        home: str,
+        product_name: str,
+        files: Files,
+        limits: Limits,
+        usable: str | None = None,
+        *,
+        folder: str = "store",
+    ) -> None:
         own = f".{product_name}"
-        self.path = os.path.join(home, own, "store")
-        self._folder = f"{own}/store"
+        self.path = os.path.join(home, own, folder)
+        self._folder = f"{own}/{folder}"
         self._place = PrivatePlace(files, home, (own, self._folder), "bundle store")
         self._files = files
         self._limits = limits
@@ -118,6 +127,12 @@ class BundleStore:
                     dropped.append(hash)
             sweep(self._files, store, (TEMP, GONE), older_than)
         return tuple(sorted(dropped))
+
+    def tidy(self, stale_after: float = 3600.0) -> None:
+        """Drop what killed processes left longer than *stale_after* seconds ago; where nothing may be written, nothing."""
+        if not self._is_absent() and self.problem() is None:
+            with self._writing() as store:
+                sweep(self._files, store, (TEMP, GONE), time.time() - stale_after)
 
     @contextmanager
     def _writing(self) -> Iterator[int]:

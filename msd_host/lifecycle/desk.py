@@ -1,0 +1,369 @@
+"""Installing, updating, rolling back and removing, as an embedder and the command line do it (spec 30). It never asks.
+
+A change is prepared (fetched, judged, disclosed) without the lock, then committed under it. Nothing of a capability
+ever runs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from ..composition import previous_store
+from ..errors import ConsentNeeded, LifecycleError, MSDError, NotFound
+from ..model.scope import Scope
+from ..reading.roots import absolute
+from ..text import clean, nearest, quoted
+from ..trust.store import BundleStore
+from .change import BUNDLE, Change
+from .ground import Ground, ground_of, new_token
+from .journal import INSTALL, UPDATE, Intent, Journal
+from .ledgers import entry_of, ids_of, read_strict
+from .lock import held
+from .prepared import Prepared, prepare
+from .recover import Recovered, pending, reconcile
+from .sources.source import Source, parse_source
+from .sources.terms import Terms, in_seconds
+from .staging import Staged, staging
+from .values import Done, Request, consent_of, done_of, files_of, texts_of
+
+if TYPE_CHECKING:
+    from ..host import Host
+    from .newer import Row
+
+__all__ = ["Lifecycle"]
+
+_AT_ONCE = 8
+
+
+class Lifecycle:
+    """The overlays of one host's home and of the project around *cwd*."""
+
+    def __init__(self, host: Host, cwd: str | os.PathLike[str] | None = None) -> None:
+        self._host = host
+        self._cwd = absolute(cwd)
+        self._roots = host.roots(self._cwd)
+        self._home = self._roots.home.given
+
+    # Places
+
+    def ground(self, scope: Scope) -> Ground:
+        """The place of *scope*. Raises `Refused` where there is none."""
+        return ground_of(self._host.product, self._host.files, self._roots, scope)
+
+    def find(self, id: str, scope: Scope | None) -> Ground:
+        """The place whose ledger has *id*, the home's first. Raises `NotFound`, `DamagedState`."""
+        known: list[str] = []
+        for ground in self._grounds(scope):
+            ids = ids_of(ground, self._host.product.limits)
+            if id in ids:
+                return ground
+            known.extend(ids)
+        close = nearest(id, known)
+        hint = f"; did you mean {quoted(close)}?" if close else ""
+        if id in self._host.baseline.capabilities:
+            raise NotFound(f"{quoted(id)} ships with the host; it comes and goes with it")
+        raise NotFound(f"no installation of {quoted(id)} is on record here{hint}", nearest=close)
+
+    def _grounds(self, scope: Scope | None) -> list[Ground]:
+        scopes = [Scope.GLOBAL, Scope.PROJECT] if scope is None else [scope]
+        if scope is None and self._roots.served_path is None:
+            scopes.remove(Scope.PROJECT)
+        if scope is None and self._roots.global_scope is not Scope.GLOBAL:
+            scopes.remove(Scope.GLOBAL)
+        return [self.ground(s) for s in scopes]
+
+    def journal(self, ground: Ground) -> Journal:
+        """The intents for *ground*."""
+        product = self._host.product
+        return Journal(self._home, ground.owner, product, self._host.files, product.limits)
+
+    @property
+    def kept(self) -> BundleStore:
+        """Versions that were replaced, for going back to."""
+        return previous_store(self._host.product, self._host.files, self._roots)
+
+    # Preparing
+
+    @contextmanager
+    def preparing(
+        self, spec: str, *, scope: Scope = Scope.GLOBAL, request: Request | None = None, expected: str | None = None
+    ) -> Iterator[Prepared]:
+        """Fetch, judge and disclose what *spec* names; nothing is installed until `commit`.
+
+        Raises `UsageError` for what is no source, `LifecycleError` for one that is refused, with its code.
+        """
+        asked = request or Request()
+        ground = self.ground(scope)
+        read_strict(ground, self._host.product.limits)
+        source = parse_source(spec, base=Path(self._cwd))
+        kind = INSTALL if expected is None else UPDATE
+        with staging(ground, new_token()) as staged:
+            got, used = self._fetched(source, staged, asked)
+            yield self._prepared(ground, staged, kind, used, got, asked, expected)
+
+    def _prepared(
+        self,
+        ground: Ground,
+        staged: Staged,
+        kind: str,
+        source: Source,
+        resolved: Mapping[str, str],
+        asked: Request,
+        expected: str | None,
+    ) -> Prepared:
+        return prepare(
+            self._host,
+            ground,
+            staged,
+            kind=kind,
+            source=source,
+            resolved=resolved,
+            expected=expected,
+            integrity=asked.integrity or resolved.get("integrity", ""),
+            shared=self._shared(ground, asked),
+            cwd=self._cwd,
+        )
+
+    def _shared(self, ground: Ground, asked: Request) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(absolute(os.path.join(self._cwd, path)) for path in asked.shared_files))
+
+    def _terms(self, asked: Request) -> Terms:
+        return Terms(
+            deadline=in_seconds(asked.seconds),
+            integrity=asked.integrity,
+            allow_insecure_loopback=asked.allow_insecure_loopback,
+            progress=asked.progress,
+            limits=self._host.product.limits,
+        )
+
+    def _fetched(self, source: Source, staged: Staged, asked: Request) -> tuple[Mapping[str, str], Source]:
+        """Bring the bundle into *staged* as `bundle`; what is known of it, and the source that was used."""
+        from .sources.fetch import fetch
+
+        into = staged.path / "fetch"
+        into.mkdir(mode=0o700)
+        fetched = fetch(source, into, self._terms(asked))
+        os.rename(fetched.root, staged.path / BUNDLE)
+        return fetched.resolved, source
+
+    # Committing
+
+    def commit(self, prepared: Prepared, *, agreed: str | None = None) -> Done:
+        """Put what was prepared in place. *agreed* says how the user agreed to exactly these bytes.
+
+        Raises `ConsentNeeded` where that is missing, `LifecycleError` where something changed meanwhile or the
+        version is lower, `BusyError`, `DamagedState`; then everything is as it was.
+        """
+        if prepared.same and not prepared.needs_consent:
+            return done_of(prepared, "unchanged")
+        if prepared.needs_consent and agreed is None:
+            raise ConsentNeeded(f"nobody agreed to {quoted(prepared.id)} {prepared.version}")
+        prepared.staged.settle(BUNDLE)
+        journal = self.journal(prepared.ground)
+        with held(self._home, prepared.ground, patience=5.0):
+            reconcile(self._host, prepared.ground, journal)
+            self._has_not_changed(prepared)
+            self._keep(prepared)
+            intent = self._intent(prepared, agreed)
+            change = Change(self._host, prepared.ground, intent, journal)
+            try:
+                change.begin()
+                change.swap(prepared.staged)
+                change.commit()
+            except BaseException:
+                change.undo()
+                raise
+            change.conclude()
+        status = {INSTALL: "installed", UPDATE: "updated"}.get(prepared.kind, "rolled-back")
+        self._host.tell(
+            "install-committed" if prepared.kind == INSTALL else "update-committed",
+            id=prepared.id,
+            scope=prepared.scope.label,
+            version=prepared.version,
+            content_hash=prepared.content_hash,
+        )
+        return done_of(prepared, status)
+
+    def _intent(self, prepared: Prepared, agreed: str | None) -> Intent:
+        return Intent(
+            prepared.id,
+            prepared.scope.label,
+            prepared.ground.owner,
+            INSTALL if prepared.kind == INSTALL else UPDATE,
+            prepared.staged.token,
+            prepared.content_hash,
+            had_folder=prepared.had_folder,
+            before=prepared.before,
+            after=prepared.after,
+            agreed=(agreed or "kept") if prepared.scope is Scope.PROJECT else None,
+            shared=prepared.shared,
+        )
+
+    def _has_not_changed(self, prepared: Prepared) -> None:
+        """What was shown is still what would be replaced."""
+        now = entry_of(read_strict(prepared.ground, self._host.product.limits), prepared.id)
+        if now != prepared.before or os.path.lexists(prepared.ground.bundle(prepared.id)) != prepared.had_folder:
+            raise LifecycleError("changed-meanwhile", f"{quoted(prepared.id)} was changed meanwhile; try it again")
+        if prepared.had_folder and prepared.before is None:
+            raise LifecycleError(
+                "in-the-way",
+                f"{clean(prepared.ground.bundle(prepared.id), 300)} is there and no installation is on record for it;"
+                " nothing was changed",
+                remedy=f"{self._host.command(self._cwd)} capability remove {prepared.id}"
+                f" --scope {prepared.scope.label}",
+            )
+
+    def _keep(self, prepared: Prepared) -> None:
+        """Keep the version that is replaced, so that there is a way back to it."""
+        if prepared.current_hash is None or prepared.current_hash == prepared.content_hash:
+            return
+        from ..trust.private import closing
+        from ..trust.snapshot import take_snapshot
+
+        files = prepared.ground.files
+        with prepared.ground.opened() as root:
+            if root is not None:
+                with closing(files, files.open_folder(prepared.id, root)) as fd:
+                    self.kept.put(take_snapshot(files, fd, self._host.product.limits))
+
+    # Whole verbs for those who have nobody to ask
+
+    def install(
+        self,
+        spec: str,
+        *,
+        scope: Scope = Scope.GLOBAL,
+        content_hash: str | None = None,
+        agreed: bool = False,
+        request: Request | None = None,
+    ) -> Done:
+        """Install what *spec* names. A project's needs *content_hash*, the bytes agreed to; a global one *agreed*.
+
+        Raises what `preparing` and `commit` do.
+        """
+        with self.preparing(spec, scope=scope, request=request) as prepared:
+            return self.commit(prepared, agreed=consent_of(prepared, content_hash, agreed=agreed))
+
+    def update(
+        self,
+        id: str,
+        *,
+        scope: Scope | None = None,
+        content_hash: str | None = None,
+        agreed: bool = False,
+        request: Request | None = None,
+    ) -> Done:
+        """Update the installation of *id* from its source; consent as for `install`."""
+        with self.updating(id, scope=scope, request=request) as prepared:
+            return self.commit(prepared, agreed=consent_of(prepared, content_hash, agreed=agreed))
+
+    @contextmanager
+    def updating(self, id: str, *, scope: Scope | None = None, request: Request | None = None) -> Iterator[Prepared]:
+        """`preparing` for what is installed: the newest version its source has that fits this host.
+
+        Raises `NotFound` where *id* is not on record, `LifecycleError` for a lower version unless allowed.
+        """
+        asked = request or Request()
+        ground = self.find(id, scope)
+        entry = entry_of(read_strict(ground, self._host.product.limits), id)
+        assert entry is not None
+        if not asked.shared_files:
+            asked = evolve(asked, shared_files=files_of(entry))
+        with self.preparing(str(entry.get("source", "")), scope=ground.scope, request=asked, expected=id) as prepared:
+            if prepared.is_downgrade and not asked.allow_downgrade:
+                raise LifecycleError(
+                    "downgrade",
+                    f"the source has {prepared.version} of {quoted(id)}, which is lower than {prepared.current}",
+                    remedy=f"{self._host.command(self._cwd)} capability update {id} --allow-downgrade",
+                )
+            yield prepared
+
+    @contextmanager
+    def updating_all(
+        self, *, scope: Scope | None = None, request: Request | None = None
+    ) -> Iterator[list[tuple[str, Scope, Prepared | MSDError]]]:
+        """`updating` for everything on record: fetched side by side with one deadline, each failure its own."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        asked = request or Request()
+        deadline = evolve(asked, shared_files=())
+        wanted = [(id, g.scope) for g in self._grounds(scope) for id in ids_of(g, self._host.product.limits)]
+        with ExitStack() as held_open:
+            lock = Lock()
+
+            def one(which: tuple[str, Scope]) -> tuple[str, Scope, Prepared | MSDError]:
+                own = ExitStack()
+                try:
+                    found: Prepared | MSDError = own.enter_context(
+                        self.updating(which[0], scope=which[1], request=deadline)
+                    )
+                except MSDError as error:
+                    return (*which, error)
+                with lock:
+                    held_open.push(own)
+                return (*which, found)
+
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                ready = list(pool.map(one, wanted))
+            yield ready
+
+    def outdated(self, scope: Scope | None = None, request: Request | None = None) -> tuple[Row, ...]:
+        """What has a newer version at its source; nothing is changed."""
+        from .newer import outdated_rows
+
+        return outdated_rows(self._host, self._grounds(scope), self._terms(request or Request()), Path(self._cwd))
+
+    @contextmanager
+    def rolling_back(self, id: str, *, scope: Scope | None = None) -> Iterator[Prepared]:
+        """`preparing` for the version that was in place before. Raises `LifecycleError` where none was kept."""
+        ground = self.find(id, scope)
+        entry = entry_of(read_strict(ground, self._host.product.limits), id) or {}
+        previous = entry.get("previous")
+        previous = previous if isinstance(previous, dict) else {}
+        hash = previous.get("contentHash")
+        snapshot = self.kept.verify(hash) if isinstance(hash, str) and hash.startswith("sha512-") else None
+        if snapshot is None:
+            raise LifecycleError("no-previous", f"no earlier version of {quoted(id)} was kept")
+        with staging(ground, new_token()) as staged:
+            staged.write(BUNDLE, snapshot)
+            yield prepare(
+                self._host,
+                ground,
+                staged,
+                kind="rollback",
+                source=str(previous.get("source", "")),
+                resolved=texts_of(previous.get("resolved")),
+                expected=id,
+                integrity=str(previous.get("integrity") or ""),
+                shared=files_of(entry),
+                cwd=self._cwd,
+            )
+
+    def rollback(
+        self, id: str, *, scope: Scope | None = None, content_hash: str | None = None, agreed: bool = False
+    ) -> Done:
+        """Return to the version before; consent as for `install`."""
+        with self.rolling_back(id, scope=scope) as prepared:
+            return self.commit(prepared, agreed=consent_of(prepared, content_hash, agreed=agreed))
+
+    # Recovery
+
+    def pending(self) -> tuple[Intent, ...]:
+        """Changes that were begun and not ended, in every place seen from here."""
+        grounds = self._grounds(None)
+        return tuple(i for ground in grounds for i in pending(self._host, ground, self.journal(ground)))
+
+    def reconcile(self, scope: Scope | None = None) -> tuple[Recovered, ...]:
+        """End or undo them, and sweep. Raises `BusyError`, `DamagedState`."""
+        done: list[Recovered] = []
+        for ground in self._grounds(scope):
+            with held(self._home, ground, patience=5.0):
+                done += reconcile(self._host, ground, self.journal(ground))
+        return tuple(done)
