@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from msd_host import MSD, Host, UsageError
 from msd_host.host import parse_trust
+from msd_host.reading.files import Files
 from msd_host.text import clean, shell_word
 from tests.cli import Done, environment, msd
 from tests.planted import World, boolean, gate, is_root
@@ -279,9 +281,35 @@ class TestRootThatCannotBeRead:
         assert registry.overlay is not None
         (skip,) = registry.overlay.warnings
         assert (skip.id, skip.code.value) == ("*", "manifest-unreadable")
+        assert skip.reason == "the capability folder is a loop of links"
         assert skip.remedy is not None and skip.remedy.endswith("doctor")
         assert {g.point for g in registry.overlay.blocked_gates} == set(MSD.contract.points)
         assert "*" not in {s.id for s in world.host.trust.status(world.project)}
+
+    @pytest.mark.parametrize("code", [errno.EACCES, errno.EIO])
+    @pytest.mark.parametrize("whose", ["home", "project"])
+    def test_nor_is_one_nobody_may_look_into(self, tmp_path: Path, whose: str, code: int) -> None:
+        class Closed(Files):
+            def open_folder(self, name: str, dir_fd: int | None = None, *, follow: bool = False) -> int:
+                if name.endswith(f"{whose}/.msd/capabilities"):
+                    raise OSError(code, "closed")
+                return super().open_folder(name, dir_fd, follow=follow)
+
+        world = World(tmp_path, MSD, files=Closed())
+        world.add_project("ours", gates=[gate()])
+        world.add_global("mine", gates=[gate()])
+        registry = world.load()
+        assert registry.overlay is not None
+        (skip,) = [s for s in registry.overlay.warnings if s.id == "*"]
+        assert (skip.code.value, skip.scope.label) == (
+            "manifest-unreadable",
+            "project" if whose == "project" else "global",
+        )
+        assert errno.errorcode[code] in skip.reason and skip.remedy is not None
+        assert {g.point for g in registry.overlay.blocked_gates if g.cap_id == "*"} == set(MSD.contract.points)
+        assert {s.id for s in world.host.trust.status(world.project)} & {"ours", "mine", "*"} == (
+            {"mine"} if whose == "project" else {"ours"}
+        )
 
 
 class TestWhatIsRequired:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat as st
 from collections.abc import Iterator
@@ -42,7 +43,10 @@ class Scan:
         except NotADirectoryError:  # whatever stands there, no bundle can lie in it
             return list(self._missing(frozenset()))
         except OSError as error:
-            return [self._about_root(SkipCode.MANIFEST_UNREADABLE, fault_of(error, "the capability folder").message)]
+            what = "the capability folder"
+            # a link is followed here, so this is what cannot be followed to its end
+            words = f"{what} is a loop of links" if error.errno == errno.ELOOP else fault_of(error, what).message
+            return [self._about_root(SkipCode.MANIFEST_UNREADABLE, words)]
         try:
             names = self._names(fd)
             found = [c for name, link in names if (c := self._look_at(fd, name, link)) is not None]

@@ -107,7 +107,7 @@ class PrivatePlace:
         try:
             fd, faults = self._linked(path)
         except OSError as error:
-            yield path, f"is a symbolic link that leads nowhere ({error_name(error)})"
+            yield path, f"is a symbolic link that cannot be followed ({error_name(error)})"
             return
         with closing(self.files, fd):
             yield from ((step, f"{fault}, and {path} is a link through it") for step, fault in faults)

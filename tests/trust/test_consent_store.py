@@ -668,7 +668,7 @@ class TestHealth:
         (home / "file").write_text("")
         (home / ".msd").unlink()
         (home / ".msd").symlink_to(target)
-        assert "leads nowhere" in (store.problem() or "")
+        assert "cannot be followed" in (store.problem() or "")
         assert store.decisions("/srv/p", "demo") == NOTHING
         with pytest.raises(ConsentStoreError):
             store.grant(grant(2))
