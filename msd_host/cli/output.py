@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from .table import laid_out, wrapped
-
 __all__ = ["Output"]
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
@@ -31,7 +29,12 @@ class Output:
 
     def prose(self, text: str) -> None:
         """One line of the answer that is no command: on a terminal it is broken at blanks, elsewhere never."""
-        for line in wrapped(text, _columns()) if sys.stdout.isatty() else (text,):
+        if not sys.stdout.isatty():
+            self.line(text)
+            return
+        from .table import wrapped  # only where there is a width to keep to
+
+        for line in wrapped(text, _columns()):
             self.line(line)
 
     def json(self, document: Any) -> None:
@@ -63,6 +66,8 @@ class Output:
         self, head: Sequence[str], rows: Sequence[Sequence[str]], *, less: Sequence[str] = (), below: bool = False
     ) -> None:
         """Aligned columns; on a terminal they are made to fit as `table.laid_out` says, elsewhere nothing is cut."""
+        from .table import laid_out  # a render has no tables
+
         room = _columns() if sys.stdout.isatty() else None
         mark = "…" if _printable("…", sys.stdout.encoding) == "…" else ">"
         lines = laid_out(head, rows, room, less=less, below=below, mark=mark)

@@ -52,6 +52,7 @@ class Parser(argparse.ArgumentParser):
             formatter_class=_Prose,
         )
         self._described = session.describing
+        self.color = session.out.color  # newer Pythons colour help by a judgement of their own
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
