@@ -14,11 +14,14 @@ from typing import Any
 
 import pytest
 
-from msd_host import MSD, Host
+from msd_host import MSD, Host, Scope
 from msd_host.doctor.installation import check as check_installation
 from msd_host.doctor.run import THEMES, diagnose
 from msd_host.doctor.values import Diagnosis, Finding, Ground
 from tests.cli import environment, msd
+from tests.lifecycle.ground import Bench
+from tests.lifecycle.killing import killed_at
+from tests.lifecycle.sweep import VERBS
 from tests.planted import World, gate, is_root, ledger
 
 
@@ -175,11 +178,12 @@ class TestBundles:
         one = found(world)["bundle-unlisted"]
         assert (one.severity, one.subject) == ("note", "global") and '"acme"' in one.message
 
-    def test_what_a_killed_removal_left_is_deleted(self, world: World) -> None:
+    @pytest.mark.parametrize("name", [".old-acme-99999999-00", ".gone-acme-99999999-00", ".staging/99999999-00"])
+    def test_what_a_killed_change_left_is_deleted(self, world: World, name: str) -> None:
         world.add_global("acme")
         dead = subprocess.Popen([sys.executable, "-c", ""])
         dead.wait()
-        left = world.home / ".msd" / "capabilities" / f".acme.removed-{dead.pid}"
+        left = world.home / ".msd" / "capabilities" / name.replace("99999999", str(dead.pid))
         (left / "deep").mkdir(parents=True)
         (left / "deep" / "file").write_text("x")
         (left / "link").symlink_to(world.project)
@@ -187,7 +191,7 @@ class TestBundles:
         assert found(world, fix=True)["leftover"].fixed
         assert not left.exists() and world.project.is_dir()
 
-    @pytest.mark.parametrize("name", [".acme.removed-", ".other", ".acme.removed-x1", ".Bad Id.removed-1"])
+    @pytest.mark.parametrize("name", [".other", ".olden", ".Gone-acme-1-0"])
     def test_what_is_not_surely_ours_stays(self, world: World, name: str) -> None:
         world.add_global("acme")
         kept = world.home / ".msd" / "capabilities" / name
@@ -195,12 +199,57 @@ class TestBundles:
         assert "leftover" not in found(world, fix=True)
         assert kept.is_dir()
 
-    def test_one_of_a_living_process_stays(self, world: World) -> None:
+    def test_one_of_a_living_process_is_not_told(self, world: World) -> None:
         world.add_global("acme")
-        kept = world.home / ".msd" / "capabilities" / f".acme.removed-{os.getpid()}"
+        kept = world.home / ".msd" / "capabilities" / f".old-acme-{os.getpid()}-00"
         kept.mkdir()
         assert "leftover" not in found(world, fix=True)
         assert kept.is_dir()
+
+
+class TestChanges:
+    @pytest.mark.parametrize("scope", [Scope.GLOBAL, Scope.PROJECT], ids=str)
+    @pytest.mark.parametrize("verb", ["install", "update", "remove"])
+    def test_a_change_that_was_killed_is_ended(self, tmp_path: Path, verb: str, scope: Scope) -> None:
+        before, act = VERBS[verb]
+        told = 0
+        for number in range(2, 60, 9):
+            bench = Bench(tmp_path / f"at-{number}", scope)
+            before(bench)
+            if not killed_at(number, lambda bench=bench: act(bench)):  # type: ignore[misc]
+                break
+            seen = {f.code for f in bench.host.doctor(bench.project).findings}
+            told += bool({"pending", "leftover"} & seen)
+            after = bench.host.doctor(bench.project, fix=True)
+            left = {f.code for f in after.open}
+            assert not {"pending", "leftover", "bundle-missing", "ledger-entry-damaged"} & left, (number, after.open)
+            assert bench.lifecycle.pending() == ()
+            assert not after.damaged
+        assert told
+
+    def test_a_damaged_intent_is_an_error_and_stays(self, world: World) -> None:
+        world.add_global("acme")
+        journal = world.host.lifecycle(world.project).journal(world.host.lifecycle(world.project).ground(Scope.GLOBAL))
+        Path(journal.path).mkdir(parents=True, mode=0o700)
+        for folder in (Path(journal.path), Path(journal.path).parent):
+            folder.chmod(0o700)
+        (Path(journal.path) / "x.json").write_text("{")
+        one = found(world, fix=True)["intent-damaged"]
+        assert one.severity == "error" and (Path(journal.path) / "x.json").exists()
+
+    def test_the_printed_remedy_of_a_pending_skip_works(self, world: World) -> None:
+        world.add_global("acme")
+        ledger(world.home, acme={"_pending": {"op": "install"}})
+        assert world.codes() == {"acme": "pending"}
+        done = msd(world, "doctor", "--fix")
+        assert done.code == 0 and "fixed: " in done.out
+        assert world.accepted() == {"acme"}
+
+    def test_a_mark_in_a_project_goes_and_consent_stays_what_it_was(self, world: World) -> None:
+        world.add_project("acme")
+        ledger(world.project, acme={"_pending": True})
+        assert found(world, fix=True)["pending"].fixed
+        assert world.codes() == {"acme": "unconsented"}
 
 
 class TestConsent:

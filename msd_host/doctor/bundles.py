@@ -20,25 +20,16 @@ _MOST = 4096
 
 
 def check(ground: Ground) -> Iterator[Finding]:
-    """Bundles in no ledger; dot-folders of removals and staging; half-written files of the stores."""
+    """Bundles in no ledger, and half-written files of the stores."""
     for place in ground.places:
         entries = list(ground.names_in(place.root))[:_MOST]
-        for entry in entries:
-            if _is_ours_aside(entry.name):
-                yield from _leftover(ground, place.root, entry.name)
         if place.scope is Scope.GLOBAL and place.ledger.problem is None:
             yield from _unlisted(ground, place, [e.name for e in entries if e.is_dir(follow_symlinks=False)])
-    for folder in ("store", "consent/grants", "consent/denials", "consent/roots"):
+    for folder in ("store", "previous", "consent/grants", "consent/denials", "consent/roots"):
         path = os.path.join(ground.own, folder)
         for entry in ground.names_in(path):
             if entry.name.startswith((TEMP, GONE)):
                 yield from _leftover(ground, path, entry.name)
-
-
-def _is_ours_aside(name: str) -> bool:
-    """`.ID.removed-PID`: what a removal had moved out of sight when it was stopped."""
-    id, mark, number = name[1:].partition(".removed-")
-    return name.startswith(".") and bool(mark) and is_valid_id(id) and number.isdigit()
 
 
 def _unlisted(ground: Ground, place: Place, names: list[str]) -> Iterator[Finding]:
@@ -64,7 +55,7 @@ def _leftover(ground: Ground, folder: str, name: str) -> Iterator[Finding]:
 
 def _may_live(name: str) -> bool:
     """Whether the process that a leftover names is there; a name without one may be anybody's."""
-    number = name.rpartition(".removed-")[2] if ".removed-" in name else name.partition("-")[2].partition("-")[0]
+    number = name.partition("-")[2].partition("-")[0]
     if not (number.isascii() and number.isdigit() and 0 < int(number) < 2**22):
         return True
     try:

@@ -14,6 +14,17 @@ from .values import ERROR, NOTE, WARNING, Finding, Ground, finding
 
 __all__ = ["check"]
 
+_OWN = (
+    "consent",
+    "consent/grants",
+    "consent/denials",
+    "consent/roots",
+    "store",
+    "previous",
+    "intents",
+    "locks",
+    "cache",
+)
 _MOST = 4096  # bundles of a root that are looked at one by one
 _OTHERS = 0o022
 
@@ -34,7 +45,7 @@ def check(ground: Ground) -> Iterator[Finding]:
         yield from _link(ground)
     else:
         yield from _folder(ground, ground.own)
-    for folder in ("consent", "consent/grants", "consent/denials", "consent/roots", "store", "cache"):
+    for folder in _OWN:
         yield from _folder(ground, os.path.join(ground.own, folder))
     if not ground.roots.one_folder:
         yield from _global_root(ground)

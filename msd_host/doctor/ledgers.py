@@ -10,6 +10,7 @@ from ..reading.files import ReadFault, read_path
 from ..reading.jsontext import JsonFault, decode
 from ..remedies import is_valid_id
 from ..text import quoted, shell_word
+from .changes import interrupted
 from .values import ERROR, WARNING, Finding, Ground, Place, finding
 
 __all__ = ["check"]
@@ -58,7 +59,7 @@ def _entry(ground: Ground, place: Place, id: str) -> Iterator[Finding]:
     there = os.path.lexists(os.path.join(place.root, id))
     if place.ledger.pending(id):
         message = f"a change of {quoted(id)} ({place.scope.label}) never came to an end; it is inert until it does"
-        yield finding("pending", WARNING, subject, message, command=remove)
+        yield interrupted(ground, place.scope, id, message)
     elif not there:
         message = f"{quoted(id)} ({place.scope.label}) is in the ledger, and its folder is gone"
         yield finding("bundle-missing", WARNING, subject, message, command=remove)

@@ -10,7 +10,7 @@ from attrs import evolve
 
 from ..model.frozen import FrozenDict
 from ..text import clean
-from . import bundles, composing, configuration, consent, extensions, homes, installation, ledgers, roots
+from . import bundles, changes, composing, configuration, consent, extensions, homes, installation, ledgers, roots
 from .values import WARNING, Diagnosis, Finding, Ground, finding
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ THEMES: FrozenDict[str, Check] = FrozenDict(
     {
         "home and stores": homes.check,
         "roots": roots.check,
+        "changes": changes.check,
         "ledgers": ledgers.check,
         "bundles": bundles.check,
         "consent": consent.check,
