@@ -123,6 +123,11 @@ class Product:
         return f".{self.name}-capabilities.json"
 
     @property
+    def marker_key(self) -> str:
+        """The key that says in a shared settings file whose an entry is (`_msdCapability`)."""
+        return f"_{self.name.replace('-', '_')}Capability"
+
+    @property
     def skill_prefix(self) -> str:
         """What dispatch puts before a bare skill stem."""
         return self.dispatch_prefix or f"{self.name}-"

@@ -160,6 +160,15 @@ class TestLedgers:
         assert not any("whole" in subject for _, subject in seen)
         assert all(f.command for f in findings)
 
+    def test_a_change_that_was_cut_off_is_ended(self, world: World) -> None:
+        world.add_global("acme")
+        ledger(world.home, acme={"_pending": {"op": "install"}})
+        assert world.codes() == {"acme": "pending"}
+        assert found(world)["pending"].command is not None
+        diagnosis = world.host.doctor(world.project, fix=True)
+        assert [f.code for f in diagnosis.findings if f.fixed] == ["pending"]
+        assert world.accepted() == {"acme"}
+
     def test_pending(self, world: World) -> None:
         world.add_global("acme")
         ledger(world.home, acme={"_pending": {"op": "install"}})

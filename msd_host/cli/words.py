@@ -78,6 +78,13 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
     "doctor": ("doctor", {"": "what is wrong around the host; --fix puts right what can be"}),
     "schema": ("schema", {"": "the JSON Schema of capability.json, for editors"}),
     "completion": ("completion", {"": "what a shell needs to complete words: bash, zsh or fish"}),
+    "hook": (
+        "hook",
+        {
+            "run": "what a coding tool's settings start for an overlay, after a look at consent and bytes",
+            "serve": "the same for a server of an overlay",
+        },
+    ),
     "x": ("x", {"": "run a command that a capability brings: x FAMILY …"}),
 }
 

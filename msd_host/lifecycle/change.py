@@ -11,17 +11,23 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..composition import consent_store
+from ..composition import codec_of, consent_store
 from ..errors import LifecycleError, MSDError
+from ..model.capability import Capability
 from ..model.frozen import freeze, thaw
 from ..model.scope import Scope
+from ..reading.bundle import decode_bundle, snapshot_reader
 from ..reading.files import fault_of
+from ..reading.ground import MANIFEST
 from ..text import clean, quoted
 from ..trust.private import closing
 from ..trust.snapshot import Unverifiable, take_snapshot
 from .ground import GONE, OLD, Ground, discard, exists, move
 from .journal import REMOVE, Intent, Journal
 from .ledgers import PENDING, entry_of, read_strict, write_entry
+from .shared.entries import Entries, entries_of
+from .shared.project import SharedFiles
+from .shared.record import SharedRecord
 from .staging import Staged
 
 if TYPE_CHECKING:
@@ -73,8 +79,12 @@ class Change:
         return entry_of(read_strict(self._ground, self._limits), self._intent.id) == _plain(self._intent.after)
 
     def conclude(self) -> None:
-        """Everything after the commit: consent for the new bytes, what was replaced, the journal."""
+        """Everything after the commit: consent for the new bytes, shared files, what was replaced, the journal.
+
+        What a tool starts from a shared file is judged when it starts, so the order of these opens no gap.
+        """
         self._agree()
+        self._bring_shared()
         with self._ground.opened() as root:
             if root is not None:
                 discard(self._ground.files, root, self._old)
@@ -90,6 +100,26 @@ class Change:
         if known != {intent.content_hash}:
             store.revoke(intent.owner, intent.id)
             self._host.trust.grant(intent.owner, intent.id, content_hash=intent.content_hash, how=intent.agreed)
+
+    def _shared(self) -> SharedFiles:
+        product, home = self._host.product, self._host.roots(self._intent.owner).home.given
+        record = SharedRecord(home, self._ground, self._intent.id)
+        return SharedFiles(self._ground.files, self._limits, record, product.marker_key)
+
+    def _bring_shared(self) -> None:
+        """The entries of what lies there now, in the files the user named and in no other."""
+        found = self._manifest() if self._intent.shared else None
+        entries = Entries(self._intent.id) if found is None else entries_of(found, self._host.product.command)
+        self._shared().bring(self._intent.id, entries, self._intent.shared)
+
+    def _manifest(self) -> Capability | None:
+        files = self._ground.files
+        with self._ground.opened() as root:
+            assert root is not None
+            with closing(files, files.open_folder(self._intent.id, root)) as fd:
+                reader = snapshot_reader(take_snapshot(files, fd, self._limits), self._limits.manifest_bytes)
+        decoded, faults = decode_bundle(lambda: reader(MANIFEST), reader, self._intent.id, codec_of(self._host.product))
+        return None if faults else decoded.capability
 
     # Back
 
@@ -115,13 +145,14 @@ class Change:
     # Away
 
     def take_away(self) -> tuple[int, bool]:
-        """Consent first, then folder, entry and, if wanted, data; (grants withdrawn, whether data went).
+        """Consent first, then shared files, folder, entry and, if wanted, data; (grants withdrawn, whether data went).
 
         Whoever finds this begun ends it: there is no way back to something without consent.
         """
         intent, files = self._intent, self._ground.files
         store = consent_store(self._host.product, files, self._host.roots(intent.owner))
         revoked = store.revoke(intent.owner, intent.id) if store.decisions(intent.owner, intent.id).grants else 0
+        self._shared().take_away(intent.id)
         with self._ground.opened() as root:
             if root is not None and exists(files, root, intent.id):
                 move(root, intent.id, root, self._gone)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from ..composition import previous_store
-from ..errors import ConsentNeeded, LifecycleError, MSDError, NotFound
+from ..errors import ConsentNeeded, LifecycleError, MSDError, NotFound, UsageError
 from ..model.scope import Scope
 from ..reading.roots import absolute
 from ..text import clean, nearest, quoted
@@ -28,10 +28,12 @@ from .ledgers import entry_of, ids_of, read_strict
 from .lock import held
 from .prepared import Prepared, prepare
 from .recover import Recovered, pending, reconcile
+from .shared.project import SharedFiles, place_of
+from .shared.record import SharedRecord
 from .sources.source import Source, parse_source
 from .sources.terms import Terms, in_seconds
 from .staging import Staged, staging
-from .values import Done, Request, consent_of, done_of, files_of, texts_of
+from .values import Done, Request, consent_of, done_of, texts_of
 
 if TYPE_CHECKING:
     from ..host import Host
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Lifecycle"]
 
 _AT_ONCE = 8
+_MOST_SHARED = 256
 
 
 class Lifecycle:
@@ -127,12 +130,25 @@ class Lifecycle:
             resolved=resolved,
             expected=expected,
             integrity=asked.integrity or resolved.get("integrity", ""),
-            shared=self._shared(ground, asked),
+            shared=self._shared(ground, asked, expected),
             cwd=self._cwd,
         )
 
-    def _shared(self, ground: Ground, asked: Request) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(absolute(os.path.join(self._cwd, path)) for path in asked.shared_files))
+    def _shared(self, ground: Ground, asked: Request, id: str | None) -> tuple[str, ...]:
+        """The settings files to use, each one that can be changed as it is. Raises `LifecycleError` for others.
+
+        Without a word of the user's it is those on record in the home, whatever a ledger says.
+        """
+        inside = self._roots.served_path
+        paths = [place_of(absolute(os.path.join(self._cwd, path)), inside) for path in asked.shared_files]
+        if len(paths) > _MOST_SHARED:
+            raise UsageError(f"at most {_MOST_SHARED} shared files can be named")
+        record = SharedRecord(self._home, ground, id or "")
+        if not paths and id is not None:
+            paths = [named.path for named in record.read()]
+        product = self._host.product
+        SharedFiles(self._host.files, product.limits, record, product.marker_key).check(paths)
+        return tuple(dict.fromkeys(paths))
 
     def _terms(self, asked: Request) -> Terms:
         return Terms(
@@ -272,10 +288,7 @@ class Lifecycle:
         """
         asked = request or Request()
         ground = self.find(id, scope)
-        entry = entry_of(read_strict(ground, self._host.product.limits), id)
-        assert entry is not None
-        if not asked.shared_files:
-            asked = evolve(asked, shared_files=files_of(entry))
+        entry = entry_of(read_strict(ground, self._host.product.limits), id) or {}
         with self.preparing(str(entry.get("source", "")), scope=ground.scope, request=asked, expected=id) as prepared:
             if prepared.is_downgrade and not asked.allow_downgrade:
                 raise LifecycleError(
@@ -342,7 +355,7 @@ class Lifecycle:
                 resolved=texts_of(previous.get("resolved")),
                 expected=id,
                 integrity=str(previous.get("integrity") or ""),
-                shared=files_of(entry),
+                shared=self._shared(ground, Request(), id),
                 cwd=self._cwd,
             )
 

@@ -12,7 +12,7 @@ from ..model.scope import Scope
 from ..text import clean, quoted
 from .prepared import Prepared
 
-__all__ = ["Done", "Request", "consent_of", "done_of", "files_of", "texts_of"]
+__all__ = ["Done", "Request", "consent_of", "done_of", "texts_of"]
 
 _SECONDS = 120.0
 
@@ -83,13 +83,6 @@ def done_of(prepared: Prepared, status: str, notes: Sequence[str] = ()) -> Done:
         tuple(notes),
         {"where": prepared.ground.bundle(prepared.id)},
     )
-
-
-def files_of(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """The shared files a ledger entry names; only a wish: what may be touched is on record in the home."""
-    edits = entry.get("sharedEdits")
-    found = [e.get("file") for e in edits if isinstance(e, dict)] if isinstance(edits, list) else []
-    return tuple(path for path in found if isinstance(path, str))
 
 
 def texts_of(found: object) -> dict[str, str]:
