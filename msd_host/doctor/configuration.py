@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from ..activation.config import USER
@@ -19,7 +20,8 @@ def check(ground: Ground) -> Iterator[Finding]:
             continue
         told.add(layer.path)
         severity = ERROR if layer.name == USER else WARNING
-        message = f"the {layer.name}'s configuration {layer.path} says nothing: {layer.problem}"
+        fault = layer.problem.removeprefix(f"{os.path.basename(layer.path)} ")
+        message = f"the {layer.name}'s configuration {layer.path} {fault}; nothing in it counts"
         yield finding("config-damaged", severity, layer.path, message, command=ground.edit(layer.path))
     for problem in ground.config.problems:
         if not any(path and clean(path) in problem for path in told):
