@@ -20,11 +20,12 @@ from attrs import frozen
 
 from ..errors import BusyError, DamagedState, Refused
 from ..limits import Limits
-from ..model.frozen import FrozenDict, thaw
+from ..model.frozen import FrozenDict
 from ..reading.files import Files, ReadFault, read_at, read_path
 from ..reading.jsontext import JsonFault, decode
 from ..text import clean
 from ..trust.private import closing, create_file, error_name, spare_name, sweep, sync_folder
+from .spelling import parsed, spelled
 
 __all__ = ["Edit", "apply"]
 
@@ -118,7 +119,7 @@ def _edited(edit: Edit, before: bytes | None, limits: Limits) -> bytes | None:
     edit.change(document)
     if json.dumps(document) == twin:
         return before
-    text = json.dumps(document, indent=_indent(before), ensure_ascii=False) + "\n"
+    text = spelled(document, _indent(before)) + "\n"
     try:
         after = text.encode()
         decode(after, limits)
@@ -136,16 +137,16 @@ def _decoded(edit: Edit, data: bytes, limits: Limits) -> dict[str, Any]:
         problem = f"is not valid JSON: {fault}"
     else:
         if isinstance(document, FrozenDict):
-            return thaw(document)  # type: ignore[no-any-return]
+            return parsed(data)  # type: ignore[no-any-return]
         problem = "does not hold an object"
     raise DamagedState(f"{clean(edit.path, 400)}: {clean(problem)}; nothing was changed")
 
 
-def _indent(before: bytes | None) -> int | str:
+def _indent(before: bytes | None) -> str:
     """The file's own indentation, two spaces where it has none."""
     lines = (before or b"").splitlines()[1:2]
     lead = lines[0][: len(lines[0]) - len(lines[0].lstrip(b" \t"))] if lines else b""
-    return lead.decode() if 0 < len(lead) <= 8 else 2
+    return lead.decode() if 0 < len(lead) <= 8 else "  "
 
 
 @contextmanager

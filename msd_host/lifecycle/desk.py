@@ -203,7 +203,7 @@ class Lifecycle:
             id=prepared.id,
             scope=prepared.scope.label,
             version=prepared.version,
-            content_hash=prepared.content_hash,
+            source=prepared.after["source"],
         )
         return done_of(prepared, status)
 
@@ -305,13 +305,18 @@ class Lifecycle:
         """`updating` for everything on record: fetched side by side with one deadline, each failure its own."""
         from concurrent.futures import ThreadPoolExecutor
 
+        from .newer import agreed_ids
+
         asked = request or Request()
         deadline = evolve(asked, shared_files=())
         wanted = [(id, g.scope) for g in self._grounds(scope) for id in ids_of(g, self._host.product.limits)]
+        agreed = agreed_ids(self._host, self._cwd) if any(s is Scope.PROJECT for _, s in wanted) else frozenset()
         with ExitStack() as held_open:
             lock = Lock()
 
             def one(which: tuple[str, Scope]) -> tuple[str, Scope, Prepared | MSDError]:
+                if which[1] is Scope.PROJECT and which[0] not in agreed:
+                    return (*which, self._unagreed(which[0]))
                 own = ExitStack()
                 try:
                     found: Prepared | MSDError = own.enter_context(
@@ -326,6 +331,13 @@ class Lifecycle:
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 ready = list(pool.map(one, wanted))
             yield ready
+
+    def _unagreed(self, id: str) -> ConsentNeeded:
+        """In a project a ledger is the repository's word: its sources are asked one by one, by name."""
+        return ConsentNeeded(
+            f"nobody agreed to {quoted(id)} as it lies there, so its source is not asked",
+            remedy=f"{self._host.command(self._cwd)} capability trust show {id}",
+        )
 
     def outdated(self, scope: Scope | None = None, request: Request | None = None) -> tuple[Row, ...]:
         """What has a newer version at its source; nothing is changed."""

@@ -5,7 +5,10 @@ The lock lies in the user's home for both scopes, as a lock file in a repository
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -46,11 +49,31 @@ def held(home: str, ground: Ground, *, patience: float = 0.0) -> Iterator[None]:
             raise BusyError(f"another process{_holder(path)} is changing overlays there; nothing was changed") from None
         except NotImplementedError:
             raise DamagedState(f"the file system of {clean(home, 400)} has no locks; nothing was changed") from None
+        except OSError as error:
+            raise DamagedState(f"{clean(path, 400)} cannot be locked ({error_name(error)})") from error
         try:
-            _sign(path)
-            yield
+            with _taken(ground, time.monotonic() + patience):
+                _sign(path)
+                yield
         finally:
             lock.release()
+
+
+@contextmanager
+def _taken(ground: Ground, deadline: float) -> Iterator[None]:
+    """The capability folder itself, locked too: users with homes of their own may share a project."""
+    with ground.opened() as root:
+        while root is not None:
+            try:
+                fcntl.flock(root, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError as error:
+                if error.errno not in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES):
+                    break  # no locks on that file system; the home's holds for this user
+            if time.monotonic() >= deadline:
+                raise BusyError("another user's process is changing overlays there; nothing was changed")
+            time.sleep(0.02)
+        yield
 
 
 def _sign(path: str) -> None:

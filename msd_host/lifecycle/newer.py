@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from attrs import frozen
 
 from ..engines import release_of
 from ..errors import LifecycleError, MSDError
+from ..model.scope import Scope
 from ..reading.files import ReadFault, read_path
 from ..reading.jsontext import JsonFault, decode
 from ..text import clean
@@ -21,14 +23,16 @@ from .sources.terms import Terms
 if TYPE_CHECKING:
     from ..host import Host
 
-__all__ = ["Row", "outdated_rows"]
+__all__ = ["Row", "agreed_ids", "outdated_rows"]
 
 _AT_ONCE = 8
 
 
 @frozen
 class Row:
-    """One installation. `status` is current, outdated, pinned, manual (nothing to ask) or unknown, with the reason."""
+    """One installation. `status` is current, outdated, pinned, manual (nothing to ask), unconsented or unknown, with
+    the reason.
+    """
 
     id: str
     scope: str
@@ -50,21 +54,44 @@ class Row:
         }
 
 
+def agreed_ids(host: Host, cwd: str | os.PathLike[str]) -> frozenset[str]:
+    """The project overlays whose bytes are agreed to as they lie there now.
+
+    Of any other the ledger is the repository's word, and no source is asked for it unless the user names it (W-8).
+    """
+    return frozenset(s.id for s in host.trust.status(cwd) if s.scope is Scope.PROJECT and s.state == "granted")
+
+
 def outdated_rows(host: Host, grounds: list[Ground], terms: Terms, base: Path) -> tuple[Row, ...]:
     """A row for each installation of *grounds*, by scope and id. Nothing is changed and no lock is held."""
     limits = host.product.limits
     wanted = [
-        (ground.scope.label, id, entry_of(read_strict(ground, limits), id) or {})
+        (ground, id, entry_of(read_strict(ground, limits), id) or {})
         for ground in grounds
         for id in ids_of(ground, limits)
     ]
+    agreed = agreed_ids(host, base) if any(ground.scope is Scope.PROJECT for ground in grounds) else frozenset()
+
+    def row(one: tuple[Ground, str, dict[str, Any]]) -> Row:
+        ground, id, entry = one
+        if ground.scope is Scope.PROJECT and id not in agreed:
+            return _unasked(host, id, entry, base)
+        return _row(host, ground.scope.label, id, entry, terms, base)
+
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return tuple(pool.map(lambda one: _row(host, one[0], one[1], one[2], terms, base), wanted))
+        return tuple(pool.map(row, wanted))
+
+
+def _unasked(host: Host, id: str, entry: dict[str, Any], base: Path) -> Row:
+    version = entry.get("version")
+    why = f"nobody agreed to it, so its source is not asked: {host.command(base)} capability trust show {id}"
+    current = version if isinstance(version, str) else "?"
+    return Row(id, Scope.PROJECT.label, "unknown", clean(current, 80), None, "unconsented", why)
 
 
 def _row(host: Host, scope: str, id: str, entry: dict[str, Any], terms: Terms, base: Path) -> Row:
     current = entry.get("version")
-    current = current if isinstance(current, str) else "?"
+    current = clean(current, 80) if isinstance(current, str) else "?"
     try:
         source = parse_source(str(entry.get("source", "")), base=base)
     except MSDError as error:

@@ -5,6 +5,7 @@ Every change of a scope does this first, under its lock, and so does `doctor --f
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ..host import Host
 
 __all__ = ["Recovered", "pending", "reconcile"]
+
+_STALE = 3600.0  # seconds
 
 
 @frozen
@@ -94,7 +97,10 @@ def _sweep_stores(host: Host, ground: Ground) -> None:
 
 
 def _sweep(ground: Ground, failed: set[str]) -> None:
-    """Temporary files, staging of the dead, and folders that were replaced or are on their way out."""
+    """Temporary files, staging of the dead, and folders that were replaced or are on their way out.
+
+    Our own changes took theirs with them; what is left is a stranger's, who may need it still, or nobody's.
+    """
     sweep_temps(ground)
     with ground.opened() as root:
         if root is None:
@@ -102,8 +108,16 @@ def _sweep(ground: Ground, failed: set[str]) -> None:
         sweep_staging(ground, root)
         for entry in ground.files.entries(root):
             prefix = next((p for p in (OLD, GONE) if entry.name.startswith(p)), None)
-            if prefix is not None and not any(entry.name.startswith(f"{prefix}{id}-") for id in failed):
+            mine = prefix is not None and any(entry.name.startswith(f"{prefix}{id}-") for id in failed)
+            if prefix is not None and not mine and _is_stale(ground, root, entry.name):
                 discard(ground.files, root, entry.name)
+
+
+def _is_stale(ground: Ground, root: int, name: str) -> bool:
+    try:
+        return time.time() - ground.files.stat(name, follow=False, dir_fd=root).st_ctime > _STALE
+    except OSError:
+        return False
 
 
 def is_global(intent: Intent) -> bool:

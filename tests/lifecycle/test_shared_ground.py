@@ -1,0 +1,166 @@
+"""What others do to the same ground: other homes, planted ledgers, other hands in the file; and who hears of changes."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msd_hookspecs import hookimpl
+
+from msd_host import MSD, Host, Scope
+from msd_host.errors import BusyError, MSDError
+from msd_host.extending.values import EVENT_KINDS, Event
+from msd_host.lifecycle import desk, recover
+from msd_host.lifecycle.desk import Lifecycle
+from msd_host.lifecycle.lock import held
+from tests.cli import msd
+from tests.lifecycle.ground import Bench
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Bench:
+    return Bench(tmp_path, Scope.PROJECT)
+
+
+def planted(bench: Bench, id: str = "acme") -> Path:
+    """A repository that brings a bundle, and a ledger that says where a newer one is."""
+    source = bench.source(id, version="9.0.0")
+    bench.add_project(id)
+    entry = {"id": id, "version": "1.0.0", "source": str(source), "integrity": "", "files": [], "sharedEdits": []}
+    (bench.project / ".msd-capabilities.json").write_text(json.dumps({"version": "1", "entries": {id: entry}}))
+    return source
+
+
+class TestTheLedgerIsHearsay:
+    def test_no_source_is_asked_for_what_nobody_agreed_to_W8(self, project: Bench) -> None:
+        planted(project)
+        (row,) = msd(project, "capability", "outdated", "--json").json()
+        assert (row["status"], row["latest"]) == ("unconsented", None)
+        assert "capability trust show acme" in row["reason"]
+        project.grant("acme")
+        (row,) = msd(project, "capability", "outdated", "--json").json()
+        assert (row["status"], row["latest"]) == ("outdated", "9.0.0")
+
+    def test_update_all_leaves_what_nobody_agreed_to_W1(self, project: Bench) -> None:
+        source = planted(project)
+        before = project.project_folder("acme").joinpath("capability.json").read_bytes()
+        done = msd(project, "capability", "update", "--all", "--scope", "project", "--yes", "--json")
+        (row,) = done.json()["updated"]
+        assert done.code == 6 and row["code"] == "consent-needed" and row["remedy"].endswith("trust show acme")
+        assert project.project_folder("acme").joinpath("capability.json").read_bytes() == before
+        assert not project.host.trust.records(project.project).grants
+        # By name it is a first consent: off a terminal the exact bytes have to be said.
+        done = msd(project, "capability", "update", "acme", "--scope", "project", "--yes")
+        assert done.code == 4 and "--hash sha512-" in done.err and source.exists()
+
+    def test_what_was_changed_since_is_left_too(self, project: Bench) -> None:
+        project.install(project.source())
+        project.source(version="2.0.0")
+        (project.project_folder("acme") / "more").write_text("by hand")
+        (row,) = msd(project, "capability", "outdated", "--json").json()
+        assert row["status"] == "unconsented"
+
+
+class TestOtherHands:
+    @pytest.mark.parametrize("number", ["1.50", "1e5", "1E-7", "-0.0", "10000000000000000", "0"])
+    def test_other_rows_keep_their_numbers_letter_by_letter(self, project: Bench, number: str) -> None:
+        path = project.project / ".msd-capabilities.json"
+        other = f'{{"id": "other", "n": [{number}]}}'
+        path.write_text(f'{{"version": "1", "entries": {{"other": {other}}}, "x": {number}}}')
+        project.install(project.source())
+        text = path.read_text()
+        assert text.count(number) >= 2 and json.loads(text)["entries"]["other"]["n"] == [json.loads(number)]
+        project.remove()
+        assert f'"x": {number}' in path.read_text()
+
+    def test_a_folder_another_home_replaced_lately_is_not_swept(
+        self, project: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project.install(project.source())
+        theirs = project.project_folder("acme").with_name(".old-acme-1-0123456789abcdef")
+        theirs.mkdir()
+        project.lifecycle.reconcile()
+        assert theirs.exists(), "whoever is at it may need it to go back"
+        now = time.time
+        monkeypatch.setattr(recover.time, "time", lambda: now() + 2 * 3600)
+        project.lifecycle.reconcile()
+        assert not theirs.exists()
+
+    def test_two_homes_take_turns_in_one_project(self, project: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(desk, "held", lambda home, ground, patience: held(home, ground, patience=0.0))
+        source = project.source()
+        other = Lifecycle(Host(MSD, home=project.root / "other-home", discover_extensions=False), project.project)
+        with other.preparing(str(source), scope=Scope.PROJECT) as prepared:
+            with held_by_another(project.project / ".msd" / "capabilities"), pytest.raises(BusyError) as busy:
+                other.commit(prepared, agreed="terminal")
+            assert busy.value.exit_code == 9 and "\n" not in busy.value.message
+            assert other.commit(prepared, agreed="terminal").status == "installed"
+
+
+@contextmanager
+def held_by_another(folder: Path) -> Iterator[None]:
+    """The lock on *folder*, as a process with another home would have it."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+class TestWhoHears:
+    def test_events_have_the_fields_they_promise(self, tmp_path: Path) -> None:
+        class Listening:
+            def __init__(self) -> None:
+                self.heard: list[Event] = []
+
+            @hookimpl
+            def msd_observe(self, event: Event) -> None:
+                self.heard.append(event)
+
+        listening = Listening()
+        bench = Bench(tmp_path, Scope.PROJECT)
+        bench.host = Host(MSD, home=bench.home, extensions=[listening])
+        source = bench.source()
+        bench.install(source)
+        bench.source(version="2.0.0")
+        bench.update()
+        bench.remove()
+        told: dict[str, Any] = {e.kind: dict(e.data) for e in listening.heard if e.kind.endswith("-committed")}
+        assert [*told] == ["install-committed", "update-committed", "remove-committed"]
+        for kind, data in told.items():
+            assert set(data) == set(EVENT_KINDS[kind]), kind
+        assert told["update-committed"]["version"] == "2.0.0" and told["update-committed"]["source"] == str(source)
+        assert {"consent-granted", "consent-revoked"} <= {e.kind for e in listening.heard}
+
+
+class TestBadGround:
+    @pytest.mark.parametrize("what", ["home/.msd/locks", "home/.msd/intents"])
+    def test_a_file_where_a_folder_of_ours_belongs_is_one_line_and_changes_nothing(
+        self, project: Bench, what: str
+    ) -> None:
+        source = project.source()
+        path = project.root / what
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("in the way")
+        with pytest.raises(MSDError) as error:
+            project.install(source)
+        assert error.value.exit_code in (1, 7) and "\n" not in error.value.message
+        assert project.ledger() == {} and not project.project_folder("acme").exists()
+        assert path.read_text() == "in the way" and not project.host.trust.records(project.project).grants
+
+    def test_a_lock_file_that_is_no_file(self, project: Bench) -> None:
+        project.install(project.source())
+        (lock,) = (project.home / ".msd" / "locks").iterdir()
+        lock.unlink()
+        lock.mkdir()
+        done = msd(project, "capability", "remove", "acme", "--scope", "project", "--yes")
+        assert done.code in (1, 7) and "Traceback" not in done.err and "internal error" not in done.err
+        assert project.project_folder("acme").exists()
