@@ -103,6 +103,8 @@ class SharedFiles:
                         return False
                     if entries:
                         self._record.put(named)  # before the file, so that what is made is always known to be ours
+                    else:
+                        self._record.hand_over(known)
                     if self._replace(fd, os.path.basename(path), before, after):
                         return True
             except LifecycleError:

@@ -36,6 +36,8 @@ class SharedRecord:
 
     def __init__(self, home: str, ground: Ground, id: str) -> None:
         product = ground.product
+        self._home = home
+        self._ground = ground
         self._files = ground.files
         self._limits = product.limits
         every = f"{product.folder}/{_FOLDER}"
@@ -92,6 +94,29 @@ class SharedRecord:
         made = tuple(dict.fromkeys((*known.made, *one.made)))
         before[one.path] = evolve(one, made=made, is_ours=known.is_ours or one.is_ours)
         self.write(tuple(before.values()))
+
+    def hand_over(self, one: Named) -> None:
+        """Let whoever else has entries in that file, at the same place, know what was made in it.
+
+        The last to leave then takes it along. A record that is damaged is for its own capability to complain about.
+        """
+        for other in self._others():
+            with suppress(DamagedState):
+                if any(named.path == one.path for named in other.read()):
+                    other.put(one)
+
+    def _others(self) -> list[SharedRecord]:
+        try:
+            fd, sound = self._place.descend(self._folder)
+        except OSError:
+            return []
+        with closing(self._files, fd):
+            names = sorted(entry.name for entry in self._files.entries(fd)) if sound else []
+        prefix = f"{self._ground.scope.label}-"
+        ids = [
+            name[len(prefix) : -len(".json")] for name in names if name.startswith(prefix) and name.endswith(".json")
+        ]
+        return [SharedRecord(self._home, self._ground, id) for id in ids if f"{prefix}{id}.json" != self._name]
 
 
 def _named(document: object) -> tuple[Named, ...]:
