@@ -14,13 +14,21 @@ TYPE_CHECKING = False  # type checkers take it for true; importing `typing` woul
 if TYPE_CHECKING:
     from msd_hookspecs import hookimpl
 
-    from .api import load_registry
+    from .activation.surface import Surface
+    from .api import cli_main, load_registry
+    from .check import CheckResult
+    from .composition import Composition
     from .contract import LoopContract, LoopStep
+    from .dispatch import CommandContext, CommandFailed
     from .doctor.values import Diagnosis, Finding
     from .errors import (
+        BusyError,
+        ConsentNeeded,
         ConsentStoreError,
+        DamagedState,
         ExtensionRefused,
         HostIntegrityError,
+        LifecycleError,
         ManifestError,
         MSDError,
         NotFound,
@@ -30,7 +38,9 @@ if TYPE_CHECKING:
     from .explain import Explanation
     from .extending.values import Event, PredicateKind, PredicateVerdict, ReviewCandidate, ReviewContext, Veto
     from .host import Host
+    from .lifecycle.desk import Lifecycle
     from .limits import Limits
+    from .loop.gates import GateReport, GateResult
     from .model.candidate import Candidate
     from .model.capability import Capability
     from .model.codes import SkipCode
@@ -43,8 +53,23 @@ if TYPE_CHECKING:
     from .product import CentralSchema, FirstParty, Product
     from .reading.files import Files
     from .registry.sources import central_schema_from, first_party_from
+    from .trust.desk import TrustDesk
 
 _HOMES = {
+    "BusyError": "errors",
+    "CheckResult": "check",
+    "CommandContext": "dispatch",
+    "CommandFailed": "dispatch",
+    "Composition": "composition",
+    "ConsentNeeded": "errors",
+    "DamagedState": "errors",
+    "GateReport": "loop.gates",
+    "GateResult": "loop.gates",
+    "Lifecycle": "lifecycle.desk",
+    "LifecycleError": "errors",
+    "Surface": "activation.surface",
+    "TrustDesk": "trust.desk",
+    "cli_main": "api",
     "load_registry": "api",
     "LoopContract": "contract",
     "LoopStep": "contract",
@@ -91,10 +116,17 @@ _HOMES = {
 __all__ = [
     "MSD",
     "BlockedGate",
+    "BusyError",
     "Candidate",
     "Capability",
     "CentralSchema",
+    "CheckResult",
+    "CommandContext",
+    "CommandFailed",
+    "Composition",
+    "ConsentNeeded",
     "ConsentStoreError",
+    "DamagedState",
     "Diagnosis",
     "Diagnostic",
     "Event",
@@ -104,8 +136,12 @@ __all__ = [
     "Files",
     "Finding",
     "FirstParty",
+    "GateReport",
+    "GateResult",
     "Host",
     "HostIntegrityError",
+    "Lifecycle",
+    "LifecycleError",
     "Limits",
     "LoopContract",
     "LoopStep",
@@ -125,10 +161,13 @@ __all__ = [
     "Skip",
     "SkipCode",
     "StageTrace",
+    "Surface",
+    "TrustDesk",
     "UsageError",
     "Veto",
     "__version__",
     "central_schema_from",
+    "cli_main",
     "first_party_from",
     "hookimpl",
     "load_registry",

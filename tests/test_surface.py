@@ -18,12 +18,13 @@ from hypothesis import strategies as some
 from msd_host import MSD, MSDError, NotFound, Refused
 from msd_host.activation import tree as tree_module
 from msd_host.activation.projection import Projected, with_name
-from msd_host.activation.site import INDEX
+from msd_host.activation.site import index_name
 from msd_host.activation.switches import WHOLE
 from msd_host.errors import DamagedState
 from tests.cli import environment, msd
 from tests.planted import World, boolean, contribution, gate, is_root
 
+INDEX = index_name("msd")
 RUNTIMES = ("claude", "codex", "cursor", "gemini", "opencode")
 SKILL = "---\nname: whatever\ndescription: About it.\n---\n\nDo it.\n"
 

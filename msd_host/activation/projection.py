@@ -98,7 +98,7 @@ class Projection:
             raise DamagedState(f"what is wanted cannot be told: {problem}")
         plans = []
         for place in self._places:
-            site = Site(self._host.files, self._host.product.limits, place)
+            site = Site(self._host.files, self._host.product.limits, place, self._host.product.name)
             wanted = [*self._wanted(place)]
             plans.append(site.plan(wanted) if dry_run else site.apply(wanted))
         left = tuple(dict.fromkeys(self._left))

@@ -25,9 +25,12 @@ from ..trust.private import error_name
 from .layout import Place
 from .tree import Tree
 
-__all__ = ["INDEX", "Site", "SitePlan", "Wanted"]
+__all__ = ["Site", "SitePlan", "Wanted", "index_name"]
 
-INDEX = ".msd-surface-index.json"
+
+def index_name(product: str) -> str:
+    """The index of what *product* put into a folder."""
+    return f".{product}-surface-index.json"
 
 
 @frozen
@@ -59,10 +62,11 @@ class SitePlan:
 class Site:
     """The folder of *place*. Everything below it is reached through descriptors, and no link is followed."""
 
-    def __init__(self, files: Files, limits: Limits, place: Place) -> None:
+    def __init__(self, files: Files, limits: Limits, place: Place, product: str) -> None:
         self._files = files
         self._limits = limits
         self._place = place
+        self._name = index_name(product)
         self._tree = Tree(files, place.base, place.top, limits.bundle_bytes)
 
     # Looking
@@ -130,7 +134,7 @@ class Site:
     def _index(self, base: int) -> dict[str, tuple[str, ...]]:
         """Path to the digests of what we put there; only of paths where this layout puts something."""
         try:
-            document = decode(read_at(self._files, INDEX, self._limits.ledger_bytes, dir_fd=base), self._limits)
+            document = decode(read_at(self._files, self._name, self._limits.ledger_bytes, dir_fd=base), self._limits)
         except ReadFault as fault:
             if fault.kind == "missing":
                 return {}
@@ -144,7 +148,7 @@ class Site:
 
     @property
     def _index_path(self) -> str:
-        return os.path.join(self._place.base, INDEX)
+        return os.path.join(self._place.base, self._name)
 
     def _digests(self, path: str, entry: object) -> tuple[str, ...]:
         if not isinstance(entry, FrozenDict) or not any(shelf.holds(path) for shelf in self._place.shelves):
@@ -196,4 +200,4 @@ class Site:
 
     def _write_index(self, base: int, entries: Mapping[str, Mapping[str, Any]]) -> None:
         document = {"schema": 1, "files": {path: entries[path] for path in sorted(entries)}}
-        self._tree.write(base, INDEX, (json.dumps(document, indent=1) + "\n").encode(), 0o666)
+        self._tree.write(base, self._name, (json.dumps(document, indent=1) + "\n").encode(), 0o666)
