@@ -129,6 +129,10 @@ class SharedFiles:
 
     def _read(self, fd: int, path: str) -> bytes | None:
         name = os.path.basename(path)
+        with suppress(OSError):  # what cannot be looked at is told by the reading below
+            owner = self._files.stat(name, follow=False, dir_fd=fd).st_uid
+            if owner != os.geteuid():  # replacing it would make it ours
+                raise LifecycleError("settings-owner", f"{clean(path, 300)} belongs to user {owner}, not to you")
         try:
             return read_at(self._files, name, self._limits.config_bytes, dir_fd=fd)
         except ReadFault as fault:
