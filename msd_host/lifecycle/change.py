@@ -154,15 +154,22 @@ class Change:
         revoked = store.revoke(intent.owner, intent.id) if store.decisions(intent.owner, intent.id).grants else 0
         self._shared().take_away(intent.id)
         with self._ground.opened() as root:
-            if root is not None and exists(files, root, intent.id):
+            entry = entry_of(read_strict(self._ground, self._limits), intent.id)
+            if root is not None and not self._is_gone(root, entry):
                 move(root, intent.id, root, self._gone)
-            if entry_of(read_strict(self._ground, self._limits), intent.id) is not None:
+            if entry is not None:
                 write_entry(self._ground, intent.id, None, self._limits)
             if root is not None:
                 discard(files, root, self._gone)
         purged = intent.purge and self._purge()
         self._journal.drop(intent)
         return revoked, purged
+
+    def _is_gone(self, root: int, entry: Mapping[str, Any] | None) -> bool:
+        """Whether there is no folder to take, or it was taken by an earlier try: what lies there since is not ours."""
+        files, intent = self._ground.files, self._intent
+        taken = exists(files, root, self._gone) or (intent.before is not None and entry is None)
+        return taken or not intent.had_folder or not exists(files, root, intent.id)
 
     def _purge(self) -> bool:
         files, folder = self._ground.files, os.path.join(self._ground.product.folder, "capability-data")

@@ -22,11 +22,11 @@ from ..reading.roots import absolute
 from ..text import clean, nearest, quoted
 from ..trust.store import BundleStore
 from .change import BUNDLE, Change
-from .ground import Ground, ground_of, new_token
+from .ground import Ground, discard, ground_of, new_token
 from .journal import INSTALL, UPDATE, Intent, Journal
 from .ledgers import entry_of, ids_of, read_strict
 from .lock import held
-from .prepared import Prepared, prepare
+from .prepared import DoesNotFit, Prepared, prepare
 from .recover import Recovered, pending, reconcile
 from .shared.project import SharedFiles, place_of
 from .shared.record import SharedRecord
@@ -108,8 +108,24 @@ class Lifecycle:
         source = parse_source(spec, base=Path(self._cwd))
         kind = INSTALL if expected is None else UPDATE
         with staging(ground, new_token()) as staged:
-            got, used = self._fetched(source, staged, asked)
-            yield self._prepared(ground, staged, kind, used, got, asked, expected)
+            got = self._fetched(source, staged, asked)
+            try:
+                prepared = self._prepared(ground, staged, kind, source, got, asked, expected)
+            except DoesNotFit as error:
+                got = self._fetched(self._fitting(source, error, asked), staged, asked)
+                prepared = self._prepared(ground, staged, kind, source, got, asked, expected)
+            yield prepared
+
+    def _fitting(self, source: Source, error: DoesNotFit, asked: Request) -> Source:
+        """The newest version for this host that *source* can give. Raises *error* where there is none."""
+        from .sources.fetch import available
+
+        there = {each.version: each.source for each in available(source, self._terms(asked))} if error.fits else {}
+        found = next((there[version] for version in error.fits if version in there), None)
+        if found is None:
+            raise error
+        asked.progress(f"the newest version is for another host; taking {found.text}")
+        return found
 
     def _prepared(
         self,
@@ -159,15 +175,17 @@ class Lifecycle:
             limits=self._host.product.limits,
         )
 
-    def _fetched(self, source: Source, staged: Staged, asked: Request) -> tuple[Mapping[str, str], Source]:
-        """Bring the bundle into *staged* as `bundle`; what is known of it, and the source that was used."""
+    def _fetched(self, source: Source, staged: Staged, asked: Request) -> Mapping[str, str]:
+        """Bring the bundle into *staged* as `bundle`; what is known of it."""
         from .sources.fetch import fetch
 
         into = staged.path / "fetch"
+        for name in (into.name, BUNDLE):  # an earlier try may have brought one that does not fit
+            discard(self._host.files, staged.fd, name)
         into.mkdir(mode=0o700)
         fetched = fetch(source, into, self._terms(asked))
         os.rename(fetched.root, staged.path / BUNDLE)
-        return fetched.resolved, source
+        return fetched.resolved
 
     # Committing
 
@@ -294,7 +312,8 @@ class Lifecycle:
                 raise LifecycleError(
                     "downgrade",
                     f"the source has {prepared.version} of {quoted(id)}, which is lower than {prepared.current}",
-                    remedy=f"{self._host.command(self._cwd)} capability update {id} --allow-downgrade",
+                    remedy=f"{self._host.command(self._cwd)} capability update {id}"
+                    f" --scope {ground.scope.label} --allow-downgrade",
                 )
             yield prepared
 

@@ -10,8 +10,11 @@ from attrs import frozen
 
 from ..check import CheckResult, judge
 from ..composition import Composition, consent_store
+from ..engines import Verdict
+from ..engines import judge as judge_range
 from ..errors import LifecycleError, MSDError
 from ..model.capability import Capability
+from ..model.codes import SkipCode
 from ..model.scope import Scope
 from ..reading.codec import salvage_points
 from ..text import clean, quoted
@@ -21,6 +24,7 @@ from ..trust.private import closing
 from ..trust.snapshot import Snapshot, Unverifiable, take_snapshot
 from .change import BUNDLE
 from .ground import Ground
+from .journal import INSTALL
 from .ledgers import entry_of, is_pending, read_strict
 from .sources.source import Source
 from .staging import Staged
@@ -29,7 +33,15 @@ if TYPE_CHECKING:
     from ..host import Host
     from ..trust.desk import Sighting
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["DoesNotFit", "Prepared", "prepare"]
+
+
+class DoesNotFit(LifecycleError):
+    """The bundle is for other hosts. `fits` are the versions of it that say they are for this one, newest first."""
+
+    def __init__(self, code: str, message: str, fits: tuple[str, ...]) -> None:
+        super().__init__(code, message)
+        self.fits = fits
 
 
 @frozen(eq=False)
@@ -136,7 +148,7 @@ def prepare(
         raise LifecycleError("other-id", f"the source now holds {quoted(verdict.id)}, not {quoted(expected)}")
     candidate = next((c for c in composition.seen if c.where == where), None)
     if not verdict.ok or candidate is None or candidate.capability is None:
-        raise _refused(host, ground, verdict)
+        raise _refused(host, ground, verdict, None if candidate is None else candidate.capability)
     capability, id = candidate.capability, candidate.id
     view = read_strict(ground, host.product.limits)
     before = entry_of(view, id)
@@ -145,7 +157,9 @@ def prepare(
             "pending", f"a change of {quoted(id)} was begun and not ended", remedy=f"{host.command(cwd)} doctor --fix"
         )
     current, current_hash = _in_place(host, ground, id)
-    seen, changes = _sighting(host, ground, composition, capability, snapshot, current_hash, source)
+    seen, changes = _sighting(
+        host, ground, composition, capability, snapshot, current_hash, source, named=kind == INSTALL
+    )
     return Prepared(
         kind,
         id,
@@ -180,11 +194,23 @@ def _snapshot(host: Host, ground: Ground, staged: Staged) -> Snapshot:
         raise LifecycleError("bundle-refused", f"the bundle is refused: {error.message}") from None
 
 
-def _refused(host: Host, ground: Ground, verdict: CheckResult) -> LifecycleError:
+def _refused(host: Host, ground: Ground, verdict: CheckResult, capability: Capability | None) -> LifecycleError:
     """The first fault decides the code, as in a load; all of them are told."""
     code = "refused" if verdict.code is None else verdict.code.value
     told = "; ".join(clean(f) for f in verdict.faults[:5]) or "a load would not accept it"
-    return LifecycleError(code, f"{quoted(verdict.id)} is refused in {ground.scope.label} scope: {told}")
+    message = f"{quoted(verdict.id)} is refused in {ground.scope.label} scope: {told}"
+    if verdict.code is SkipCode.ENGINES_UNSATISFIED and capability is not None:
+        fits = versions_that_fit(capability, host.product.version)
+        hint = f"; its version {fits[0]} is for this host" if fits else ""
+        return DoesNotFit(code, message + hint, fits)
+    return LifecycleError(code, message)
+
+
+def versions_that_fit(capability: Capability, host_version: str) -> tuple[str, ...]:
+    """The versions in `compatVersions` whose range has *host_version*, newest first (spec 30)."""
+    known = capability.raw.get("compatVersions") or {}
+    fits = [version for version, range in known.items() if judge_range(range, host_version) is Verdict.SATISFIED]
+    return tuple(sorted(fits, key=_triple, reverse=True))
 
 
 def _in_place(host: Host, ground: Ground, id: str) -> tuple[str | None, str | None]:
@@ -218,6 +244,8 @@ def _sighting(
     snapshot: Snapshot,
     current_hash: str | None,
     source: Source | str,
+    *,
+    named: bool,
 ) -> tuple[Sighting, BundleDiff | None]:
     """What a person is shown. Earlier consent counts only where it is for the bytes in place now (spec 30, law 7)."""
     from ..trust.desk import Sighting, TrustState
@@ -229,7 +257,14 @@ def _sighting(
     if not any(g.content_hash in (current_hash, snapshot.content_hash) for g in grants):
         grants = ()
     text = source if isinstance(source, str) else source.text
-    disclosure = disclose(capability, content_hash=snapshot.content_hash, scope=ground.scope, folder=where, source=text)
+    disclosure = disclose(
+        capability,
+        content_hash=snapshot.content_hash,
+        scope=ground.scope,
+        folder=where,
+        source=text,
+        source_named=named,
+    )
     state = TrustState(capability.id, ground.scope, "unconsented", where, snapshot.content_hash)
     seen = Sighting(
         capability.id, ground.scope, ground.owner, where, state, snapshot, capability, (), disclosure, grants

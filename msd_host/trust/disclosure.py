@@ -49,7 +49,7 @@ _NAMES_ONLY = frozenset(["skill", "agent"])
 class Disclosure:
     """`about` holds what the manifest says of itself, `unknown` fields this host gives no meaning to.
 
-    `source` is the ledger's word and in project scope the repository's own. `signature` changes with every
+    `source` is the ledger's word and in project scope the repository's own, unless the user has just named it. `signature` changes with every
     executable surface; it is for wording only, the content hash decides.
     """
 
@@ -64,6 +64,7 @@ class Disclosure:
     surfaces: tuple[Surface, ...]
     unknown: FrozenDict[str, Any]
     signature: str
+    source_named: bool = False
 
     @property
     def has_executable(self) -> bool:
@@ -95,7 +96,7 @@ class Disclosure:
         for label, value in self.about.items():
             yield f"  {label}: {clean(told(value))}"
         if self.source is not None:
-            claimed = ", as the repository claims" if self.scope is Scope.PROJECT else ""
+            claimed = ", as the repository claims" if self.scope is Scope.PROJECT and not self.source_named else ""
             yield f"  source: {shown(self.source, 300)}{claimed}"
         yield f"  scope: {self.scope.label}"
         yield f"  folder: {shown(self.folder)}"
@@ -124,7 +125,13 @@ class Disclosure:
 
 
 def disclose(
-    capability: Capability, *, content_hash: str | None, scope: Scope, folder: str, source: str | None = None
+    capability: Capability,
+    *,
+    content_hash: str | None,
+    scope: Scope,
+    folder: str,
+    source: str | None = None,
+    source_named: bool = False,
 ) -> Disclosure:
     """Everything *capability* declares. Total over every well-formed one."""
     raw = capability.raw
@@ -140,6 +147,7 @@ def disclose(
         surfaces=surfaces_of(capability),
         unknown=FrozenDict({name: raw[name] for name in sorted(raw) if name not in KNOWN}),
         signature=signature(capability),
+        source_named=source_named,
     )
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from msd_host import Scope
+from msd_host.lifecycle.values import Request
 from tests.lifecycle.ground import Bench
 from tests.lifecycle.killing import killed_at
 
-__all__ = ["VERBS", "Swept", "sweep"]
+__all__ = ["VERBS", "Swept", "ends_of", "sweep", "told_of"]
 
 
 def _install(bench: Bench) -> None:
@@ -46,12 +47,45 @@ def _installed(bench: Bench) -> None:
     bench.install(bench.source())
 
 
+SETTINGS = '{\n  "theme": "dark"\n}\n'
+
+
+def _shared(bench: Bench, *, hooked: str = "run.sh") -> Path:
+    """A source with a hook and a server, and the settings file of a tool."""
+    folder = bench.source(hooks=[{"event": "Stop", "script": hooked}], mcpServers={"docs": {"command": "docs"}})
+    (folder / hooked).write_text("#!/bin/sh\n")
+    file = bench.project / "tool" / "settings.json"
+    if not file.exists():
+        file.parent.mkdir()
+        file.write_text(SETTINGS)
+    return folder
+
+
+def _install_shared(bench: Bench) -> None:
+    bench.install(bench.root / "sources" / "acme", request=Request(shared_files=("tool/settings.json",)))
+
+
+def _shared_newer(bench: Bench) -> None:
+    _shared(bench)
+    _install_shared(bench)
+    folder = _shared(bench, hooked="other.sh")
+    (folder / "run.sh").unlink()
+
+
+def _shared_there(bench: Bench) -> None:
+    _shared(bench)
+    _install_shared(bench)
+
+
 #: verb -> (what is there before, the verb)
-VERBS: dict[str, tuple[Callable[[Bench], None], Callable[[Bench], Any]]] = {
+VERBS: dict[str, tuple[Callable[[Bench], object], Callable[[Bench], Any]]] = {
     "install": (_first, _install),
     "update": (_newer, lambda bench: bench.update()),
     "rollback": (_updated, _rollback),
     "remove": (_installed, lambda bench: bench.remove()),
+    "install+settings": (_shared, _install_shared),
+    "update+settings": (_shared_newer, lambda bench: bench.update()),
+    "remove+settings": (_shared_there, lambda bench: bench.remove()),
 }
 
 
@@ -67,7 +101,7 @@ class Swept:
 def sweep(verb: str, scope: Scope, root: Path, step: int = 1) -> Swept:
     """Kill *verb* at every *step*-th point; after each, recovery must end in old or new with nothing left over."""
     before, act = VERBS[verb]
-    old, new = _ends(verb, scope, root / "ends")
+    old, new = ends_of(verb, scope, root / "ends")
     found = Swept()
     number = 1
     while True:
@@ -80,28 +114,31 @@ def sweep(verb: str, scope: Scope, root: Path, step: int = 1) -> Swept:
         number += step
 
 
-def _ends(verb: str, scope: Scope, root: Path) -> tuple[Any, Any]:
+def ends_of(verb: str, scope: Scope, root: Path) -> tuple[Any, Any]:
+    """The state before *verb*, and after it went through."""
     before, act = VERBS[verb]
     bench = Bench(root, scope)
     before(bench)
-    old = _told(bench)
+    old = told_of(bench)
     act(bench)
-    return old, _told(bench)
+    return old, told_of(bench)
 
 
-def _told(bench: Bench) -> Any:
+def told_of(bench: Bench) -> Any:
     """The state, with paths and hashes of this very world taken out."""
     state = bench.state()
     entries = {id: (e["version"], e["contentHash"]) for id, e in state["entries"].items()}
-    return (state["files"], entries, [g[2] for g in state["grants"]], state["accepted"])
+    file = bench.project / "tool" / "settings.json"
+    settings = file.read_text() if file.exists() else None
+    return (state["files"], entries, [g[2] for g in state["grants"]], state["accepted"], settings)
 
 
 def _outcome(bench: Bench, old: Any, new: Any, number: int, found: Swept) -> str:
-    live = _told(bench)
+    live = told_of(bench)
     if live[3] and live[0] not in (old[0], new[0]):
         found.wrong.append(f"point {number}: something half done was in force before recovery")
     bench.lifecycle.reconcile()
-    told = _told(bench)
+    told = told_of(bench)
     leftovers = bench.leftovers()
     if leftovers:
         found.wrong.append(f"point {number}: left over: {leftovers}")
@@ -115,14 +152,14 @@ def _outcome(bench: Bench, old: Any, new: Any, number: int, found: Swept) -> str
 
 def main() -> int:
     bad = 0
-    print(f"{'verb':<10} {'scope':<8} {'points':>6} {'old':>5} {'new':>5} {'wrong':>6}")
+    print(f"{'verb':<16} {'scope':<8} {'points':>6} {'old':>5} {'new':>5} {'wrong':>6}")
     with tempfile.TemporaryDirectory(prefix="msd-sweep-") as folder:
         for verb in VERBS:
             for scope in (Scope.GLOBAL, Scope.PROJECT):
                 found = sweep(verb, scope, Path(folder) / f"{verb}-{scope.label}")
                 told = found.outcomes
                 print(
-                    f"{verb:<10} {scope.label:<8} {found.points:>6} {told['old']:>5} {told['new']:>5} {len(found.wrong):>6}"
+                    f"{verb:<16} {scope.label:<8} {found.points:>6} {told['old']:>5} {told['new']:>5} {len(found.wrong):>6}"
                 )
                 for line in found.wrong[:5]:
                     print("   ", line)
