@@ -167,12 +167,15 @@ class Lifecycle:
         return tuple(dict.fromkeys(paths))
 
     def _terms(self, asked: Request) -> Terms:
+        from .sources.policy import read_rules
+
         return Terms(
             deadline=in_seconds(asked.seconds),
             integrity=asked.integrity,
             allow_insecure_loopback=asked.allow_insecure_loopback,
             progress=asked.progress,
             limits=self._host.product.limits,
+            rules=read_rules(self._host.product, self._host.files, self._roots),
         )
 
     def _fetched(self, source: Source, staged: Staged, asked: Request) -> Mapping[str, str]:

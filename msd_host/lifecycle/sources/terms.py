@@ -11,6 +11,7 @@ from attrs import field, frozen
 from ...errors import LifecycleError
 from ...limits import Limits
 from ...text import clean
+from .policy import Rules
 
 __all__ = ["Fetched", "Terms", "in_seconds"]
 
@@ -30,13 +31,15 @@ class Terms:
 
     `integrity` is the pin the user gave. `allow_insecure_loopback` lets in `http:` and `git+file:` of this very
     machine, for tests and development. `allow_private` lets in addresses of private networks, which only the
-    machine or the user may allow. `progress` hears one clean line now and then.
+    machine or the user may allow. `rules` is the policy, which holds for every hop of a redirect too. `progress`
+    hears one clean line now and then.
     """
 
     deadline: float
     integrity: str | None = None
     allow_insecure_loopback: bool = False
     allow_private: bool = False
+    rules: Rules = Rules()
     progress: Callable[[str], None] = _silent
     limits: Limits = Limits()
 
