@@ -21,12 +21,15 @@ def run(session: Session, words: list[str]) -> int:
     parser.add_argument("id", metavar="ID")
     parser.add_argument("event", metavar="EVENT")
     parser.add_argument("script", metavar="SCRIPT")
-    given, rest = parser.parse_known_args(words)
     try:
+        given, rest = parser.parse_known_args(words)
         start = start_of_hook(session.host, session.composition, given.id, given.event, given.script)
+        return _become(start, rest)
     except Refused as refusal:
-        return _silenced(session, given.id, refusal)
-    return _become(start, rest)
+        return _silenced(session, words[0], refusal)
+    except MSDError as error:  # a tool may take exit 2, which means a wrong line here, for a hook that says no
+        session.fail(error)
+        return 1
 
 
 def serve(session: Session, words: list[str]) -> int:

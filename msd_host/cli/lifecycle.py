@@ -264,4 +264,6 @@ def remove(session: Session, words: list[str]) -> int:
             return 4
     done = remove_overlay(session.host, plan, purge=given.purge_data)
     session.answer(done, lambda: session.out.line(f"removed {given.id} from {plan.scope.label} scope"))
+    for left in done["leftAlone"]:
+        session.out.warn(f"{session.product.command}: note: a settings file was left as it is: {clean(left)}")
     return 0

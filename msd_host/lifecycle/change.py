@@ -144,15 +144,17 @@ class Change:
 
     # Away
 
-    def take_away(self) -> tuple[int, bool]:
-        """Consent first, then shared files, folder, entry and, if wanted, data; (grants withdrawn, whether data went).
+    def take_away(self) -> tuple[int, bool, tuple[str, ...]]:
+        """Consent first, then shared files, folder, entry and, if wanted, data.
+
+        Returns how many grants were withdrawn, whether data went, and which shared files could not be changed.
 
         Whoever finds this begun ends it: there is no way back to something without consent.
         """
         intent, files = self._intent, self._ground.files
         store = consent_store(self._host.product, files, self._host.roots(intent.owner))
         revoked = store.revoke(intent.owner, intent.id) if store.decisions(intent.owner, intent.id).grants else 0
-        self._shared().take_away(intent.id)
+        left = self._shared().take_away(intent.id)
         with self._ground.opened() as root:
             entry = entry_of(read_strict(self._ground, self._limits), intent.id)
             if root is not None and not self._is_gone(root, entry):
@@ -163,7 +165,7 @@ class Change:
                 discard(files, root, self._gone)
         purged = intent.purge and self._purge()
         self._journal.drop(intent)
-        return revoked, purged
+        return revoked, purged, left
 
     def _is_gone(self, root: int, entry: Mapping[str, Any] | None) -> bool:
         """Whether there is no folder to take, or it was taken by an earlier try: what lies there since is not ours."""

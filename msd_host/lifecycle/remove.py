@@ -136,7 +136,7 @@ def remove_overlay(host: Host, plan: Removal, *, purge: bool = False) -> dict[st
         )
         change = Change(host, ground, intent, journal)
         change.begin()
-        revoked, purged = change.take_away()
+        revoked, purged, left = change.take_away()
     if revoked:
         host.tell("consent-revoked", id=plan.id, project=plan.owner, count=revoked)
     host.tell("remove-committed", id=plan.id, scope=plan.scope.label)
@@ -147,4 +147,5 @@ def remove_overlay(host: Host, plan: Removal, *, purge: bool = False) -> dict[st
         "grantsRevoked": revoked,
         "ledgerEntry": before is not None,
         "dataRemoved": purged,
+        "leftAlone": [*left],
     }

@@ -77,40 +77,43 @@ class SharedFiles:
         wanted = tuple(dict.fromkeys(paths))
         for named in self._record.read():
             if named.path not in wanted:
-                self._change(id, named.path, Entries(id), named)
+                with suppress(LifecycleError):  # what cannot be changed starts nothing that is not agreed to
+                    self._change(id, named.path, Entries(id), named)
         for path in wanted:
             known = next((n for n in self._record.read() if n.path == path), Named(path))
             self._change(id, path, entries, known)
         kept = tuple(n for n in self._record.read() if n.path in wanted)
         self._record.write(kept)
 
-    def take_away(self, id: str) -> int:
-        """Take the entries out of every file on record; returns how many files changed."""
+    def take_away(self, id: str) -> tuple[str, ...]:
+        """Take the entries out of every file on record; returns those that could not be changed, with the reason.
+
+        What stays in one of those starts nothing: the launcher finds no overlay behind it.
+        """
         named = self._record.read()
-        if not named:
-            return 0
-        changed = sum(self._change(id, one.path, Entries(id), one) for one in named)
-        self._record.write(())
-        return changed
+        left: list[str] = []
+        for one in named:
+            try:
+                self._change(id, one.path, Entries(id), one)
+            except LifecycleError as error:
+                left.append(error.message)
+        if named:
+            self._record.write(())
+        return tuple(left)
 
     def _change(self, id: str, path: str, entries: Entries, known: Named) -> bool:
         for _ in range(_TRIES):
-            try:
-                with _folder(self._files, path) as fd:
-                    before = self._read(fd, path)
-                    after, named = self._after(id, path, before, entries, known)
-                    if after == before:
-                        return False
-                    if entries:
-                        self._record.put(named)  # before the file, so that what is made is always known to be ours
-                    else:
-                        self._record.hand_over(known)
-                    if self._replace(fd, os.path.basename(path), before, after):
-                        return True
-            except LifecycleError:
+            with _folder(self._files, path) as fd:
+                before = self._read(fd, path)
+                after, named = self._after(id, path, before, entries, known)
+                if after == before:
+                    return False
                 if entries:
-                    raise
-                return False  # what is no settings file any more holds nothing of ours that a tool would read
+                    self._record.put(named)  # before the file, so that what is made is always known to be ours
+                else:
+                    self._record.hand_over(known)
+                if self._replace(fd, os.path.basename(path), before, after):
+                    return True
         raise BusyError(f"{clean(path, 300)} keeps changing; it was left as it is")
 
     def _after(
