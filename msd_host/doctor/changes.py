@@ -72,19 +72,22 @@ def _left(ground: Ground, scope: Scope, root: str, at_work: set[str]) -> Iterato
             path = os.path.join(folder, entry.name)
             if not entry.name.startswith(prefixes) or any(entry.name.endswith(token) for token in at_work):
                 continue
-            if _is_abandoned(ground, path):
+            if _is_abandoned(ground, path, by_age=scope is Scope.PROJECT and folder == root):
                 message = f"{path} was left behind by a change that was stopped"
                 command = f"rm -rf {shell_word(path)}"
                 mend = ending(ground, scope)
                 yield finding("leftover", NOTE, path, message, fix="delete it", command=command, mend=mend)
 
 
-def _is_abandoned(ground: Ground, path: str) -> bool:
-    """Whether the process that a folder of a change is named after is gone, or it has long not been touched."""
+def _is_abandoned(ground: Ground, path: str, *, by_age: bool) -> bool:
+    """Whether the process that a folder of a change is named after is gone, or it has long not been touched.
+
+    What was replaced in a project (*by_age*) may be needed by a user with another home, who can still go back.
+    """
     number = os.path.basename(path).rpartition("-")[0].rpartition("-")[2]
     try:
         age = time.time() - ground.files.stat(path, follow=False).st_ctime
-        if number.isascii() and number.isdigit() and 0 < int(number) < 2**22:
+        if not by_age and number.isascii() and number.isdigit() and 0 < int(number) < 2**22:
             os.kill(int(number), 0)
     except ProcessLookupError:
         return True

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from ..composition import previous_store
-from ..errors import ConsentNeeded, LifecycleError, MSDError, NotFound, UsageError
+from ..composition import bundle_store, consent_store, previous_store
+from ..errors import ConsentNeeded, ConsentStoreError, LifecycleError, MSDError, NotFound, UsageError
 from ..model.scope import Scope
 from ..reading.roots import absolute
 from ..text import clean, nearest, quoted
@@ -27,7 +27,7 @@ from .journal import INSTALL, UPDATE, Intent, Journal
 from .ledgers import entry_of, ids_of, read_strict
 from .lock import held
 from .prepared import DoesNotFit, Prepared, prepare
-from .recover import Recovered, pending, reconcile
+from .recover import Recovered, is_ended, pending, reconcile
 from .shared.project import SharedFiles, place_of
 from .shared.record import SharedRecord
 from .sources.source import Source, parse_source
@@ -205,8 +205,9 @@ class Lifecycle:
         prepared.staged.settle(BUNDLE)
         journal = self.journal(prepared.ground)
         with held(self._home, prepared.ground, patience=5.0):
-            reconcile(self._host, prepared.ground, journal)
+            is_ended(reconcile(self._host, prepared.ground, journal), prepared.id)
             self._has_not_changed(prepared)
+            self._can_agree(prepared)
             self._keep(prepared)
             intent = self._intent(prepared, agreed)
             change = Change(self._host, prepared.ground, intent, journal)
@@ -256,6 +257,16 @@ class Lifecycle:
                 remedy=f"{self._host.command(self._cwd)} capability remove {prepared.id}"
                 f" --scope {prepared.scope.label}",
             )
+
+    def _can_agree(self, prepared: Prepared) -> None:
+        """The consent to come can be recorded. Raises `ConsentStoreError` before anything is changed."""
+        if prepared.scope is not Scope.PROJECT:
+            return
+        consent = consent_store(self._host.product, self._host.files, self._roots)
+        bundles = bundle_store(self._host.product, self._host.files, self._roots)
+        for problem, remedy in ((consent.problem(), consent.remedy), (bundles.problem(), bundles.remedy)):
+            if problem is not None:
+                raise ConsentStoreError(problem, remedy=remedy)
 
     def _keep(self, prepared: Prepared) -> None:
         """Keep the version that is replaced, so that there is a way back to it."""

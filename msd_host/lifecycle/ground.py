@@ -75,6 +75,12 @@ class Ground:
         finally:
             _close(self.files, held)
 
+    def tidy(self) -> None:
+        """Take the folders away again that a change made, where nothing came to lie in them."""
+        with suppress(OSError):
+            os.rmdir(self.root)
+            os.rmdir(os.path.dirname(self.root))
+
     def _entered(self, parent: int, name: str, *, create: bool) -> int:
         """A folder of ours is made for its user alone in a home, as usual in a project."""
         if create and self.scope is not Scope.GLOBAL:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from ..composition import bundle_store, consent_store, previous_store
-from ..errors import MSDError
+from ..errors import LifecycleError, MSDError
 from ..model.scope import Scope
-from ..text import clean
+from ..text import clean, quoted
 from .change import Change, is_of
 from .ground import GONE, OLD, Ground, discard
 from .journal import REMOVE, Intent, Journal
@@ -23,7 +23,7 @@ from .staging import sweep_staging
 if TYPE_CHECKING:
     from ..host import Host
 
-__all__ = ["Recovered", "pending", "reconcile"]
+__all__ = ["Recovered", "is_ended", "pending", "reconcile"]
 
 _STALE = 3600.0  # seconds
 
@@ -56,6 +56,15 @@ def reconcile(host: Host, ground: Ground, journal: Journal) -> tuple[Recovered, 
     journal.sweep()
     _sweep_stores(host, ground)
     return tuple(done)
+
+
+def is_ended(done: tuple[Recovered, ...], id: str) -> None:
+    """Raise `LifecycleError` (`pending`) where an earlier change of *id* could not be ended: its intent must stay (W-29)."""
+    for one in done:
+        if one.id == id and one.outcome == "failed":
+            raise LifecycleError(
+                "pending", f"an earlier {one.kind} of {quoted(id)} cannot be ended: {one.reason}", exit_code=7
+            )
 
 
 def _recovered(host: Host, ground: Ground, intent: Intent, journal: Journal) -> Recovered:
@@ -99,7 +108,8 @@ def _sweep_stores(host: Host, ground: Ground) -> None:
 def _sweep(ground: Ground, failed: set[str]) -> None:
     """Temporary files, staging of the dead, and folders that were replaced or are on their way out.
 
-    Our own changes took theirs with them; what is left is a stranger's, who may need it still, or nobody's.
+    Our own changes took theirs with them. What is left in a project may be that of a user with another home, who
+    needs it to go back; so there it has to be old.
     """
     sweep_temps(ground)
     with ground.opened() as root:
@@ -114,6 +124,8 @@ def _sweep(ground: Ground, failed: set[str]) -> None:
 
 
 def _is_stale(ground: Ground, root: int, name: str) -> bool:
+    if ground.scope is Scope.GLOBAL:
+        return True
     try:
         return time.time() - ground.files.stat(name, follow=False, dir_fd=root).st_ctime > _STALE
     except OSError:

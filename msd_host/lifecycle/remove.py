@@ -22,7 +22,7 @@ from .ground import Ground, new_token
 from .journal import REMOVE, Intent, Journal
 from .ledgers import entry_of, read_strict
 from .lock import held
-from .recover import reconcile
+from .recover import is_ended, reconcile
 
 if TYPE_CHECKING:
     from ..host import Host
@@ -122,7 +122,7 @@ def remove_overlay(host: Host, plan: Removal, *, purge: bool = False) -> dict[st
     home = host.roots(plan.cwd).home.given
     journal = Journal(home, ground.owner, host.product, host.files, host.product.limits)
     with held(home, ground, patience=5.0):
-        reconcile(host, ground, journal)
+        is_ended(reconcile(host, ground, journal), plan.id)
         before = entry_of(read_strict(ground, host.product.limits), plan.id)
         intent = Intent(
             plan.id,
@@ -137,6 +137,7 @@ def remove_overlay(host: Host, plan: Removal, *, purge: bool = False) -> dict[st
         change = Change(host, ground, intent, journal)
         change.begin()
         revoked, purged, left = change.take_away()
+    ground.tidy()
     if revoked:
         host.tell("consent-revoked", id=plan.id, project=plan.owner, count=revoked)
     host.tell("remove-committed", id=plan.id, scope=plan.scope.label)

@@ -64,6 +64,7 @@ def staging(ground: Ground, token: str) -> Iterator[Staged]:
         with ground.opened() as root:
             if root is not None:
                 _clear(ground, root, token)
+        ground.tidy()
 
 
 def _made(ground: Ground, token: str) -> int:
@@ -71,7 +72,8 @@ def _made(ground: Ground, token: str) -> int:
     files = ground.files
     for _ in range(_TRIES):
         with ground.opened(create=True) as root:
-            assert root is not None
+            if root is None:  # it was made, and taken away again at once
+                continue
             try:
                 with closing(files, open_or_make(files, root, STAGING)) as area:
                     os.mkdir(token, 0o700, dir_fd=area)

@@ -22,6 +22,7 @@ from msd_host.lifecycle.desk import Lifecycle
 from msd_host.lifecycle.lock import held
 from tests.cli import msd
 from tests.lifecycle.ground import Bench
+from tests.lifecycle.killing import killed_at
 
 
 @pytest.fixture
@@ -115,6 +116,21 @@ def held_by_another(folder: Path) -> Iterator[None]:
         os.close(fd)
 
 
+def cut_off_installs(root: Path) -> Iterator[Bench]:
+    """A world for each point at which an install can be killed."""
+    for number in range(1, 200):
+        bench = Bench(root / str(number), Scope.PROJECT)
+        source = bench.source()
+        if not killed_at(number, lambda bench=bench, source=source: bench.install(source)):  # type: ignore[misc]
+            return
+        yield bench
+
+
+def is_committed_without_consent(bench: Bench) -> bool:
+    entry = bench.ledger().get("acme", {"_pending": True})
+    return "_pending" not in entry and not bench.host.trust.records(bench.project).grants
+
+
 class TestWhoHears:
     def test_events_have_the_fields_they_promise(self, tmp_path: Path) -> None:
         class Listening:
@@ -155,6 +171,42 @@ class TestBadGround:
         assert error.value.exit_code in (1, 7) and "\n" not in error.value.message
         assert project.ledger() == {} and not project.project_folder("acme").exists()
         assert path.read_text() == "in the way" and not project.host.trust.records(project.project).grants
+
+    @pytest.mark.parametrize("store", ["consent", "store"])
+    def test_where_no_consent_lasts_nothing_is_installed_W41(self, project: Bench, store: str) -> None:
+        source = project.source()
+        folder = project.home / ".msd" / store
+        folder.mkdir(parents=True)
+        folder.chmod(0o777)
+        with pytest.raises(MSDError) as error:
+            project.install(source)
+        assert error.value.exit_code == 7 and error.value.remedy == f"chmod go-w {folder}"
+        assert project.ledger() == {} and not project.leftovers() and not (project.project / ".msd").exists()
+        folder.chmod(0o700)
+        project.install(source)
+
+    def test_an_intent_that_cannot_be_ended_is_not_written_over_W29(self, tmp_path: Path) -> None:
+        bench = next(filter(is_committed_without_consent, cut_off_installs(tmp_path)))
+        (intents,) = (bench.home / ".msd" / "intents").iterdir()
+        kept = {path.name: path.read_bytes() for path in intents.iterdir()}
+        (bench.home / ".msd" / "store").mkdir(exist_ok=True)
+        (bench.home / ".msd" / "store").chmod(0o777)
+        for verb in (lambda: bench.install(bench.source(version="3.0.0")), bench.remove):
+            with pytest.raises(MSDError) as error:
+                verb()
+            assert (error.value.code, error.value.exit_code) == ("pending", 7)
+            assert {path.name: path.read_bytes() for path in intents.iterdir()} == kept
+        (bench.home / ".msd" / "store").chmod(0o700)
+        bench.lifecycle.reconcile()
+        assert not bench.leftovers() and bench.accepted() == {"acme"}
+
+    def test_looking_leaves_no_folder_behind(self, project: Bench) -> None:
+        source = project.source()
+        done = msd(project, "capability", "install", str(source), "--scope", "project", "--dry-run")
+        assert done.code == 0 and not (project.project / ".msd").exists()
+        project.install(source)
+        project.remove()
+        assert not (project.project / ".msd").exists()
 
     def test_a_lock_file_that_is_no_file(self, project: Bench) -> None:
         project.install(project.source())
