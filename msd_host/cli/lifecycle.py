@@ -138,8 +138,8 @@ def update(session: Session, words: list[str]) -> int:
     given = parser.parse_args(words)
     if given.all == (given.id is not None):
         raise UsageError("name one ID, or --all")
-    if given.all and given.hash:
-        raise UsageError("--hash names the bytes of one; it does not go with --all")
+    if given.all and (given.hash or given.integrity or given.shared_file):
+        raise UsageError("--hash, --integrity and --shared-file are about one overlay; none goes with --all")
     lifecycle = session.host.lifecycle(session.cwd)
     _recovered(session, lifecycle, given)
     if not given.all:

@@ -15,25 +15,26 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from ..composition import bundle_store, consent_store, previous_store
-from ..errors import ConsentNeeded, ConsentStoreError, LifecycleError, MSDError, NotFound, UsageError
+from ..composition import previous_store
+from ..errors import ConsentNeeded, LifecycleError, MSDError, NotFound, UsageError
 from ..model.scope import Scope
 from ..reading.roots import absolute
-from ..text import clean, nearest, quoted
+from ..text import nearest, quoted
 from ..trust.store import BundleStore
-from .change import BUNDLE, Change
+from .change import BUNDLE
+from .committing import Committer
 from .ground import Ground, discard, ground_of, new_token
 from .journal import INSTALL, UPDATE, Intent, Journal
 from .ledgers import entry_of, ids_of, read_strict
 from .lock import held
 from .prepared import DoesNotFit, Prepared, prepare
-from .recover import Recovered, is_ended, pending, reconcile
+from .recover import Recovered, pending, reconcile
 from .shared.project import SharedFiles, place_of
 from .shared.record import SharedRecord
 from .sources.source import Source, parse_source
 from .sources.terms import Terms, in_seconds
 from .staging import Staged, staging
-from .values import Done, Request, consent_of, done_of, texts_of
+from .values import Done, Request, consent_of, texts_of
 
 if TYPE_CHECKING:
     from ..host import Host
@@ -170,7 +171,7 @@ class Lifecycle:
         from .sources.policy import read_rules
 
         return Terms(
-            deadline=in_seconds(asked.seconds),
+            deadline=in_seconds(asked.seconds) if asked.deadline is None else asked.deadline,
             integrity=asked.integrity,
             allow_insecure_loopback=asked.allow_insecure_loopback,
             progress=asked.progress,
@@ -195,91 +196,11 @@ class Lifecycle:
     def commit(self, prepared: Prepared, *, agreed: str | None = None) -> Done:
         """Put what was prepared in place. *agreed* says how the user agreed to exactly these bytes.
 
-        Raises `ConsentNeeded` where that is missing, `LifecycleError` where something changed meanwhile or the
-        version is lower, `BusyError`, `DamagedState`; then everything is as it was.
+        Raises `ConsentNeeded` where that is missing, `LifecycleError` where something changed meanwhile,
+        `ConsentStoreError` where the consent could not be recorded, `BusyError`, `DamagedState`; then everything is
+        as it was.
         """
-        if prepared.same and not prepared.needs_consent:
-            return done_of(prepared, "unchanged")
-        if prepared.needs_consent and agreed is None:
-            raise ConsentNeeded(f"nobody agreed to {quoted(prepared.id)} {prepared.version}")
-        prepared.staged.settle(BUNDLE)
-        journal = self.journal(prepared.ground)
-        with held(self._home, prepared.ground, patience=5.0):
-            is_ended(reconcile(self._host, prepared.ground, journal), prepared.id)
-            self._has_not_changed(prepared)
-            self._can_agree(prepared)
-            self._keep(prepared)
-            intent = self._intent(prepared, agreed)
-            change = Change(self._host, prepared.ground, intent, journal)
-            try:
-                change.begin()
-                change.swap(prepared.staged)
-                change.commit()
-            except BaseException:
-                change.undo()
-                raise
-            change.conclude()
-        status = {INSTALL: "installed", UPDATE: "updated"}.get(prepared.kind, "rolled-back")
-        self._host.tell(
-            "install-committed" if prepared.kind == INSTALL else "update-committed",
-            id=prepared.id,
-            scope=prepared.scope.label,
-            version=prepared.version,
-            source=prepared.after["source"],
-        )
-        return done_of(prepared, status)
-
-    def _intent(self, prepared: Prepared, agreed: str | None) -> Intent:
-        return Intent(
-            prepared.id,
-            prepared.scope.label,
-            prepared.ground.owner,
-            INSTALL if prepared.kind == INSTALL else UPDATE,
-            prepared.staged.token,
-            prepared.content_hash,
-            had_folder=prepared.had_folder,
-            before=prepared.before,
-            after=prepared.after,
-            agreed=(agreed or "kept") if prepared.scope is Scope.PROJECT else None,
-            shared=prepared.shared,
-        )
-
-    def _has_not_changed(self, prepared: Prepared) -> None:
-        """What was shown is still what would be replaced."""
-        now = entry_of(read_strict(prepared.ground, self._host.product.limits), prepared.id)
-        if now != prepared.before or os.path.lexists(prepared.ground.bundle(prepared.id)) != prepared.had_folder:
-            raise LifecycleError("changed-meanwhile", f"{quoted(prepared.id)} was changed meanwhile; try it again")
-        if prepared.had_folder and prepared.before is None:
-            raise LifecycleError(
-                "in-the-way",
-                f"{clean(prepared.ground.bundle(prepared.id), 300)} is there and no installation is on record for it;"
-                " nothing was changed",
-                remedy=f"{self._host.command(self._cwd)} capability remove {prepared.id}"
-                f" --scope {prepared.scope.label}",
-            )
-
-    def _can_agree(self, prepared: Prepared) -> None:
-        """The consent to come can be recorded. Raises `ConsentStoreError` before anything is changed."""
-        if prepared.scope is not Scope.PROJECT:
-            return
-        consent = consent_store(self._host.product, self._host.files, self._roots)
-        bundles = bundle_store(self._host.product, self._host.files, self._roots)
-        for problem, remedy in ((consent.problem(), consent.remedy), (bundles.problem(), bundles.remedy)):
-            if problem is not None:
-                raise ConsentStoreError(problem, remedy=remedy)
-
-    def _keep(self, prepared: Prepared) -> None:
-        """Keep the version that is replaced, so that there is a way back to it."""
-        if prepared.current_hash is None or prepared.current_hash == prepared.content_hash:
-            return
-        from ..trust.private import closing
-        from ..trust.snapshot import take_snapshot
-
-        files = prepared.ground.files
-        with prepared.ground.opened() as root:
-            if root is not None:
-                with closing(files, files.open_folder(prepared.id, root)) as fd:
-                    self.kept.put(take_snapshot(files, fd, self._host.product.limits))
+        return Committer(self._host, self._cwd).carry_out(prepared, agreed)
 
     # Whole verbs for those who have nobody to ask
 
@@ -341,7 +262,7 @@ class Lifecycle:
         from .newer import agreed_ids
 
         asked = request or Request()
-        deadline = evolve(asked, shared_files=())
+        shared = evolve(asked, shared_files=(), integrity=None, deadline=in_seconds(asked.seconds))
         wanted = [(id, g.scope) for g in self._grounds(scope) for id in ids_of(g, self._host.product.limits)]
         agreed = agreed_ids(self._host, self._cwd) if any(s is Scope.PROJECT for _, s in wanted) else frozenset()
         with ExitStack() as held_open:
@@ -353,7 +274,7 @@ class Lifecycle:
                 own = ExitStack()
                 try:
                     found: Prepared | MSDError = own.enter_context(
-                        self.updating(which[0], scope=which[1], request=deadline)
+                        self.updating(which[0], scope=which[1], request=shared)
                     )
                 except MSDError as error:
                     return (*which, error)

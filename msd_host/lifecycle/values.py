@@ -23,13 +23,17 @@ def _silent(line: str) -> None:
 
 @frozen
 class Request:
-    """How a source is to be treated. `shared_files` are files of coding tools that the user names."""
+    """How a source is to be treated. `shared_files` are files of coding tools that the user names.
+
+    A `deadline` (`time.monotonic`) that several changes share wins over the `seconds` that each may take.
+    """
 
     integrity: str | None = None
     shared_files: tuple[str, ...] = ()
     allow_insecure_loopback: bool = False
     allow_downgrade: bool = False
     seconds: float = _SECONDS
+    deadline: float | None = None
     progress: Callable[[str], None] = field(default=_silent, eq=False)
 
 

@@ -17,7 +17,7 @@ from msd_hookspecs import hookimpl
 from msd_host import MSD, Host, Scope
 from msd_host.errors import BusyError, MSDError
 from msd_host.extending.values import EVENT_KINDS, Event
-from msd_host.lifecycle import desk, recover
+from msd_host.lifecycle import committing, recover
 from msd_host.lifecycle.desk import Lifecycle
 from msd_host.lifecycle.lock import held
 from tests.cli import msd
@@ -69,6 +69,20 @@ class TestTheLedgerIsHearsay:
         assert row["status"] == "unconsented"
 
 
+class TestEarlierConsent:
+    def test_bytes_agreed_to_before_come_back_without_a_question_and_with_their_consent(self, project: Bench) -> None:
+        source = project.source()
+        project.install(source)
+        (project.project_folder("acme") / "more").write_text("by hand")
+        project.grant("acme")
+        with project.lifecycle.updating("acme") as prepared:
+            assert not prepared.needs_consent
+            done = project.lifecycle.commit(prepared)
+        (grant,) = project.host.trust.records(project.project).grants
+        assert (grant.content_hash, grant.how) == (done.content_hash, "terminal")
+        assert project.accepted() == {"acme"} and not project.leftovers()
+
+
 class TestOtherHands:
     @pytest.mark.parametrize("number", ["1.50", "1e5", "1E-7", "-0.0", "10000000000000000", "0"])
     def test_other_rows_keep_their_numbers_letter_by_letter(self, project: Bench, number: str) -> None:
@@ -95,7 +109,7 @@ class TestOtherHands:
         assert not theirs.exists()
 
     def test_two_homes_take_turns_in_one_project(self, project: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(desk, "held", lambda home, ground, patience: held(home, ground, patience=0.0))
+        monkeypatch.setattr(committing, "held", lambda home, ground, patience: held(home, ground, patience=0.0))
         source = project.source()
         other = Lifecycle(Host(MSD, home=project.root / "other-home", discover_extensions=False), project.project)
         with other.preparing(str(source), scope=Scope.PROJECT) as prepared:
