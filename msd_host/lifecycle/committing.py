@@ -15,7 +15,7 @@ from .change import BUNDLE, Change
 from .journal import INSTALL, UPDATE, Intent, Journal
 from .ledgers import entry_of, read_strict
 from .lock import held
-from .prepared import Prepared
+from .prepared import Prepared, judge_again
 from .recover import is_ended, reconcile
 from .values import Done, done_of
 
@@ -47,6 +47,7 @@ class Committer:
             is_ended(reconcile(self._host, prepared.ground, journal), prepared.id)
             self._has_not_changed(prepared)
             self._can_agree(prepared)
+            judge_again(self._host, prepared, self._cwd)
             self._keep(prepared)
             intent = self._intent(prepared, agreed)
             change = Change(self._host, prepared.ground, intent, journal)

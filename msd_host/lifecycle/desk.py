@@ -19,7 +19,7 @@ from ..composition import previous_store
 from ..errors import ConsentNeeded, LifecycleError, MSDError, NotFound, UsageError
 from ..model.scope import Scope
 from ..reading.roots import absolute
-from ..text import nearest, quoted
+from ..text import clean, nearest, quoted
 from ..trust.store import BundleStore
 from .change import BUNDLE
 from .committing import Committer
@@ -278,6 +278,8 @@ class Lifecycle:
                     )
                 except MSDError as error:
                     return (*which, error)
+                except OSError as error:
+                    return (*which, LifecycleError("not-fetched", clean(error)))
                 with lock:
                     held_open.push(own)
                 return (*which, found)

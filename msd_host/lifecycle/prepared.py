@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..host import Host
     from ..trust.desk import Sighting
 
-__all__ = ["DoesNotFit", "Prepared", "prepare"]
+__all__ = ["DoesNotFit", "Prepared", "judge_again", "prepare"]
 
 
 class DoesNotFit(LifecycleError):
@@ -174,6 +174,18 @@ def prepare(
         current_hash == snapshot.content_hash and before is not None,
         shared,
     )
+
+
+def judge_again(host: Host, prepared: Prepared, cwd: str | os.PathLike[str]) -> None:
+    """Raise `LifecycleError` where what was judged would not be accepted any more: others may have come in meanwhile.
+
+    For whoever holds the lock, so that two that would shut each other out do not both get in (spec 30, law 3).
+    """
+    where = os.path.realpath(prepared.staged.path / BUNDLE)
+    verdict, composition = judge(host, where, prepared.scope, cwd)
+    if not verdict.ok:
+        candidate = next((c for c in composition.seen if c.where == where), None)
+        raise _refused(host, prepared.ground, verdict, None if candidate is None else candidate.capability)
 
 
 def _undecoded(verdict: CheckResult) -> bool:

@@ -5,9 +5,11 @@ Read, compared, renamed: what somebody else writes meanwhile is not lost. Each s
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat as st
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -23,6 +25,7 @@ from .splice import EMPTY_FILE, checked, is_bare, spliced, unspliced
 __all__ = ["SharedFiles", "place_of"]
 
 _TRIES = 16
+_PATIENCE = 2.0  # seconds
 
 
 def place_of(path: str, inside: str | None) -> str:
@@ -146,9 +149,8 @@ class SharedFiles:
     def _replace(self, fd: int, name: str, before: bytes | None, after: bytes | None) -> bool:
         """Put *after* in place if the file still holds *before*."""
         prefix = f".{name}.tmp-"
-        with suppress(OSError):
-            fcntl.flock(fd, fcntl.LOCK_EX)  # of ours one at a time; others are caught by the comparison
-        sweep(self._files, fd, (prefix,), float("inf"))  # whoever left one is no more, as the lock is ours
+        if _is_our_turn(fd):
+            sweep(self._files, fd, (prefix,), float("inf"))  # whoever left one is no more, as the lock is ours
         if after is None:
             if self._read(fd, name) != before:
                 return False
@@ -170,6 +172,21 @@ class SharedFiles:
                 os.unlink(spare, dir_fd=fd)
         sync_folder(fd)
         return True
+
+
+def _is_our_turn(fd: int) -> bool:
+    """Lock the open folder, so that of ours one writes at a time. A stranger may hold it for as long as it likes:
+    then we go on without, as the comparison catches whatever anybody writes.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES) or time.monotonic() >= deadline:
+                return False
+        time.sleep(0.01)
 
 
 @contextmanager
