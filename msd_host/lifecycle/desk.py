@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from ..composition import previous_store
-from ..errors import ConsentNeeded, LifecycleError, MSDError, NotFound, UsageError
+from ..errors import LifecycleError, MSDError, NotFound, UsageError
 from ..model.scope import Scope
 from ..reading.roots import absolute
-from ..text import clean, nearest, quoted
+from ..text import nearest, quoted
 from ..trust.store import BundleStore
 from .change import BUNDLE
 from .committing import Committer
-from .ground import Ground, discard, ground_of, new_token
+from .fetching import fetched, fitting_source, terms_of
+from .ground import Ground, ground_of, new_token
 from .journal import INSTALL, UPDATE, Intent, Journal
 from .ledgers import entry_of, ids_of, read_strict
 from .lock import held
@@ -32,7 +30,6 @@ from .recover import Recovered, pending, reconcile
 from .shared.project import SharedFiles, place_of
 from .shared.record import SharedRecord
 from .sources.source import Source, parse_source
-from .sources.terms import Terms, in_seconds
 from .staging import Staged, staging
 from .values import Done, Request, consent_of, texts_of
 
@@ -42,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Lifecycle"]
 
-_AT_ONCE = 8
 _MOST_SHARED = 256
 
 
@@ -109,24 +105,14 @@ class Lifecycle:
         source = parse_source(spec, base=Path(self._cwd))
         kind = INSTALL if expected is None else UPDATE
         with staging(ground, new_token()) as staged:
-            got = self._fetched(source, staged, asked)
+            got = fetched(self._host, self._roots, source, staged, asked)
             try:
                 prepared = self._prepared(ground, staged, kind, source, got, asked, expected)
             except DoesNotFit as error:
-                got = self._fetched(self._fitting(source, error, asked), staged, asked)
+                fitting = fitting_source(self._host, self._roots, source, error, asked)
+                got = fetched(self._host, self._roots, fitting, staged, asked)
                 prepared = self._prepared(ground, staged, kind, source, got, asked, expected)
             yield prepared
-
-    def _fitting(self, source: Source, error: DoesNotFit, asked: Request) -> Source:
-        """The newest version for this host that *source* can give. Raises *error* where there is none."""
-        from .sources.fetch import available
-
-        there = {each.version: each.source for each in available(source, self._terms(asked))} if error.fits else {}
-        found = next((there[version] for version in error.fits if version in there), None)
-        if found is None:
-            raise error
-        asked.progress(f"the newest version is for another host; taking {found.text}")
-        return found
 
     def _prepared(
         self,
@@ -166,30 +152,6 @@ class Lifecycle:
         product = self._host.product
         SharedFiles(self._host.files, product.limits, record, product.marker_key).check(paths)
         return tuple(dict.fromkeys(paths))
-
-    def _terms(self, asked: Request) -> Terms:
-        from .sources.policy import read_rules
-
-        return Terms(
-            deadline=in_seconds(asked.seconds) if asked.deadline is None else asked.deadline,
-            integrity=asked.integrity,
-            allow_insecure_loopback=asked.allow_insecure_loopback,
-            progress=asked.progress,
-            limits=self._host.product.limits,
-            rules=read_rules(self._host.product, self._host.files, self._roots),
-        )
-
-    def _fetched(self, source: Source, staged: Staged, asked: Request) -> Mapping[str, str]:
-        """Bring the bundle into *staged* as `bundle`; what is known of it."""
-        from .sources.fetch import fetch
-
-        into = staged.path / "fetch"
-        for name in (into.name, BUNDLE):  # an earlier try may have brought one that does not fit
-            discard(self._host.files, staged.fd, name)
-        into.mkdir(mode=0o700)
-        fetched = fetch(source, into, self._terms(asked))
-        os.rename(fetched.root, staged.path / BUNDLE)
-        return fetched.resolved
 
     # Committing
 
@@ -257,49 +219,19 @@ class Lifecycle:
         self, *, scope: Scope | None = None, request: Request | None = None
     ) -> Iterator[list[tuple[str, Scope, Prepared | MSDError]]]:
         """`updating` for everything on record: fetched side by side with one deadline, each failure its own."""
-        from concurrent.futures import ThreadPoolExecutor
+        from .batch import updating_all
 
-        from .newer import agreed_ids
-
-        asked = request or Request()
-        shared = evolve(asked, shared_files=(), integrity=None, deadline=in_seconds(asked.seconds))
         wanted = [(id, g.scope) for g in self._grounds(scope) for id in ids_of(g, self._host.product.limits)]
-        agreed = agreed_ids(self._host, self._cwd) if any(s is Scope.PROJECT for _, s in wanted) else frozenset()
-        with ExitStack() as held_open:
-            lock = Lock()
-
-            def one(which: tuple[str, Scope]) -> tuple[str, Scope, Prepared | MSDError]:
-                if which[1] is Scope.PROJECT and which[0] not in agreed:
-                    return (*which, self._unagreed(which[0]))
-                own = ExitStack()
-                try:
-                    found: Prepared | MSDError = own.enter_context(
-                        self.updating(which[0], scope=which[1], request=shared)
-                    )
-                except MSDError as error:
-                    return (*which, error)
-                except OSError as error:
-                    return (*which, LifecycleError("not-fetched", clean(error)))
-                with lock:
-                    held_open.push(own)
-                return (*which, found)
-
-            with ThreadPoolExecutor(_AT_ONCE) as pool:
-                ready = list(pool.map(one, wanted))
+        with updating_all(self._host, self._cwd, self.updating, wanted, request or Request()) as ready:
             yield ready
-
-    def _unagreed(self, id: str) -> ConsentNeeded:
-        """In a project a ledger is the repository's word: its sources are asked one by one, by name."""
-        return ConsentNeeded(
-            f"nobody agreed to {quoted(id)} as it lies there, so its source is not asked",
-            remedy=f"{self._host.command(self._cwd)} capability trust show {id}",
-        )
 
     def outdated(self, scope: Scope | None = None, request: Request | None = None) -> tuple[Row, ...]:
         """What has a newer version at its source; nothing is changed."""
         from .newer import outdated_rows
 
-        return outdated_rows(self._host, self._grounds(scope), self._terms(request or Request()), Path(self._cwd))
+        return outdated_rows(
+            self._host, self._grounds(scope), terms_of(self._host, self._roots, request or Request()), Path(self._cwd)
+        )
 
     @contextmanager
     def rolling_back(self, id: str, *, scope: Scope | None = None) -> Iterator[Prepared]:
