@@ -31,7 +31,8 @@ class Done:
 
 def environment(home: Path, **extra: str) -> dict[str, str]:
     """The process environment with everything of ours out of it."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MSD_") and k not in ("NO_COLOR", "PYTHONPATH")}
+    out = ("NO_COLOR", "PYTHONPATH", "COLUMNS", "LINES")
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MSD_") and k not in out}
     return {**env, "MSD_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", **_reach(), **extra}
 
 

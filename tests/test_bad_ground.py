@@ -130,13 +130,17 @@ class TestToldToEnd:
         line = f"echo $$ > {note}; sleep 60"
         check = {"predicate": {"kind": "command-exit-zero", "command": line, "timeoutMs": 60000}}
         world.add_global("acme", gates=[gate("plan:pre", check=check)])
-        process = subprocess.Popen(
-            [sys.executable, "-s", "-m", "msd_host", "loop", "check", "plan:pre"],
-            cwd=world.project,
-            env=environment(world.home),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        before = signal.signal(number, signal.SIG_DFL)  # what the runner of the tests ignores is not handed on
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-s", "-m", "msd_host", "loop", "check", "plan:pre"],
+                cwd=world.project,
+                env=environment(world.home),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        finally:
+            signal.signal(number, before)
         deadline = time.monotonic() + 30
         while not (note.exists() and note.read_text().strip()) and time.monotonic() < deadline:
             time.sleep(0.02)

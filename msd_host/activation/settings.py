@@ -155,6 +155,10 @@ class Settings:
         schema = composition.registry.config_schema
         if key in schema or key in self._host.product.central_schema.keys or self._is_dynamic(key):
             return
+        for layer in self.config(composition).layers:
+            if layer.name == USER and layer.problem is not None:
+                told = f"{clean(layer.path, 400)} {clean(layer.problem)}"
+                raise DamagedState(f"{told}; without it no overlay counts, so {quoted(key)} cannot be looked up")
         owner = _skipped_owner(composition, key)
         if owner is not None:
             message = f"{quoted(key)} belongs to {quoted(owner.id)}, which is skipped: {owner.reason} [{owner.code}]"
