@@ -17,9 +17,11 @@ from msd_hookspecs import hookimpl
 from msd_host import MSD, Host, Scope
 from msd_host.errors import BusyError, MSDError
 from msd_host.extending.values import EVENT_KINDS, Event
-from msd_host.lifecycle import desk, recover
+from msd_host.lifecycle import committing, recover
 from msd_host.lifecycle.desk import Lifecycle
 from msd_host.lifecycle.lock import held
+from msd_host.lifecycle.shared import project as shared_files
+from msd_host.lifecycle.values import Request
 from tests.cli import msd
 from tests.lifecycle.ground import Bench
 from tests.lifecycle.killing import killed_at
@@ -69,6 +71,52 @@ class TestTheLedgerIsHearsay:
         assert row["status"] == "unconsented"
 
 
+class TestEarlierConsent:
+    def test_bytes_agreed_to_before_come_back_without_a_question_and_with_their_consent(self, project: Bench) -> None:
+        source = project.source()
+        project.install(source)
+        (project.project_folder("acme") / "more").write_text("by hand")
+        project.grant("acme")
+        with project.lifecycle.updating("acme") as prepared:
+            assert not prepared.needs_consent
+            done = project.lifecycle.commit(prepared)
+        (grant,) = project.host.trust.records(project.project).grants
+        assert (grant.content_hash, grant.how) == (done.content_hash, "terminal")
+        assert project.accepted() == {"acme"} and not project.leftovers()
+
+
+class TestOneAcceptance:
+    """What is let in together has to stand together (spec 30, law 3)."""
+
+    def both(self, bench: Bench, version: str, **fields: Any) -> list[Path]:
+        return [bench.source(id, version=version, **fields) for id in ("aa", "bb")]
+
+    @pytest.mark.parametrize("scope", [Scope.GLOBAL, Scope.PROJECT], ids=lambda s: s.label)
+    def test_two_prepared_side_by_side_that_shut_each_other_out(self, tmp_path: Path, scope: Scope) -> None:
+        bench = Bench(tmp_path, scope)
+        one, two = self.both(bench, "1.0.0", agents=["same-agent"])
+        with (
+            bench.lifecycle.preparing(str(one), scope=scope) as first,
+            bench.lifecycle.preparing(str(two), scope=scope) as second,
+        ):
+            bench.lifecycle.commit(first, agreed="terminal")
+            with pytest.raises(MSDError) as error:
+                bench.lifecycle.commit(second, agreed="terminal")
+        assert error.value.exit_code == 3 and '"aa"' in error.value.message
+        assert bench.accepted() == {"aa"} and [*bench.ledger()] == ["aa"] and not bench.leftovers()
+
+    def test_update_all_lets_in_only_what_stands_beside_the_others(self, tmp_path: Path) -> None:
+        bench = Bench(tmp_path)
+        for source in self.both(bench, "1.0.0"):
+            bench.install(source)
+        self.both(bench, "2.0.0", agents=["same-agent"])
+        done = msd(bench, "capability", "update", "--all", "--yes", "--json")
+        told = {row["id"]: row["status"] for row in done.json()["updated"]}
+        assert done.code == 6 and told == {"aa": "updated", "bb": "failed"}
+        assert bench.accepted() == {"aa", "bb"}
+        assert {id: entry["version"] for id, entry in bench.ledger().items()} == {"aa": "2.0.0", "bb": "1.0.0"}
+
+
 class TestOtherHands:
     @pytest.mark.parametrize("number", ["1.50", "1e5", "1E-7", "-0.0", "10000000000000000", "0"])
     def test_other_rows_keep_their_numbers_letter_by_letter(self, project: Bench, number: str) -> None:
@@ -95,7 +143,7 @@ class TestOtherHands:
         assert not theirs.exists()
 
     def test_two_homes_take_turns_in_one_project(self, project: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(desk, "held", lambda home, ground, patience: held(home, ground, patience=0.0))
+        monkeypatch.setattr(committing, "held", lambda home, ground, patience: held(home, ground, patience=0.0))
         source = project.source()
         other = Lifecycle(Host(MSD, home=project.root / "other-home", discover_extensions=False), project.project)
         with other.preparing(str(source), scope=Scope.PROJECT) as prepared:
@@ -103,6 +151,20 @@ class TestOtherHands:
                 other.commit(prepared, agreed="terminal")
             assert busy.value.exit_code == 9 and "\n" not in busy.value.message
             assert other.commit(prepared, agreed="terminal").status == "installed"
+
+    def test_a_tool_s_folder_that_somebody_keeps_locked_hangs_nothing(
+        self, project: Bench, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(shared_files, "_PATIENCE", 0.05)
+        file = project.project / "tool" / "settings.json"
+        file.parent.mkdir()
+        file.write_text("{}")
+        source = project.source(mcpServers={"docs": {"command": "docs"}})
+        with held_by_another(file.parent):
+            project.install(source, request=Request(shared_files=(str(file),)))
+            assert "docs" in json.loads(file.read_text())["mcpServers"]
+            project.remove()
+        assert file.read_text() == "{}" and not project.leftovers()
 
 
 @contextmanager
