@@ -98,6 +98,7 @@ def test_files_are_opened_in_few_rooms_only() -> None:
         "msd_host.activation",
         "msd_host.cli",
         "msd_host.memo",
+        "msd_host.report",
         "msd_host.testing",
     )
     for name, path in FILES.items():

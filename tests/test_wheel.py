@@ -37,6 +37,10 @@ def test_exactly_two_packages_both_typed(names: dict[str, bytes]) -> None:
     assert {"msd_host/py.typed", "msd_hookspecs/py.typed"} <= set(names)
 
 
+def test_the_page_of_the_report_can_be_made_from_it(names: dict[str, bytes]) -> None:
+    assert {"msd_host/report/style.css", "msd_host/report/script.js"} <= set(names)
+
+
 def test_every_text_of_the_first_party_set_is_in_it(names: dict[str, bytes]) -> None:
     folder = ROOT / "msd_host" / "first_party"
     texts = {p.relative_to(ROOT).as_posix() for p in folder.rglob("*") if p.suffix in (".md", ".json")}

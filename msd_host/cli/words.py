@@ -85,6 +85,7 @@ GROUPS: dict[str, tuple[str, dict[str, str]]] = {
             "serve": "the same for a server of an overlay",
         },
     ),
+    "report": ("report", {"": "one page for people who rather look: report --html FILE"}),
     "x": ("x", {"": "run a command that a capability brings: x FAMILY …"}),
 }
 
