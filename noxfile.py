@@ -47,7 +47,7 @@ _beside_path()
 @nox.parametrize("python,dependencies", MATRIX, ids=[f"{p}-{d}" for p, d in MATRIX])
 def tests(session: nox.Session, dependencies: str) -> None:
     """The suite on one interpreter and one set of dependencies."""
-    session.install("pytest>=8", "hypothesis>=6.100", "pytest-xdist>=3.6")
+    session.install("pytest>=8", "hypothesis>=6.100", "pytest-xdist>=3.6", "jsonschema>=4.20")
     pins = LOWEST if dependencies == "lowest" else [f"pluggy~={dependencies}.0"] if dependencies != "newest" else []
     session.install("-e", ".", *pins)
     session.run("python", "-m", "pytest", "-n", "auto", *QUICK, *session.posargs)
@@ -95,7 +95,7 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def wheel(session: nox.Session) -> None:
     """Build the wheel, look inside, install it, and run the suite against it with the sources out of reach."""
-    session.install("build", "pytest>=8", "hypothesis>=6.100", "pytest-xdist>=3.6")
+    session.install("build", "pytest>=8", "hypothesis>=6.100", "pytest-xdist>=3.6", "jsonschema>=4.20")
     # Outside the checkout: below it every temporary folder of a test would lie in a project, this one.
     with tempfile.TemporaryDirectory(prefix="msd-wheel-") as out:
         session.run("python", "-m", "build", "--wheel", "--outdir", os.path.join(out, "dist"), silent=True)
