@@ -158,3 +158,10 @@ def demo(session: nox.Session) -> None:
     """What a newcomer sees first."""
     session.install(".")
     session.run("msd", "demo")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The documentation, its reference written anew; a warning is an error. Open docs/_build/index.html."""
+    session.install("-e", ".", "sphinx>=8", "myst-parser>=4")
+    session.run("sphinx-build", "-q", "-W", "--keep-going", "-b", "html", "docs", "docs/_build")
