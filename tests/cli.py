@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -61,11 +62,18 @@ def msd(world: Any, *words: str, cwd: Path | None = None, **env: str) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
+def heard() -> None:
+    """Hear every signal in a new process, also those that whoever runs the tests ignores."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def msd_on_terminal(world: Any, *words: str, typed: str = "", eof: bool = False) -> Done:
     """`msd WORDS` in a pseudo terminal; *typed* is entered at the first question."""
     pid, fd = pty.fork()
     if pid == 0:  # pragma: no cover - the child becomes another program
         os.chdir(world.project)
+        heard()
         argv = [sys.executable, "-s", "-m", "msd_host", *words]
         os.execve(sys.executable, argv, environment(world.home, TERM="dumb"))
     seen, answered, deadline = "", False, time.monotonic() + 60
@@ -81,6 +89,8 @@ def msd_on_terminal(world: Any, *words: str, typed: str = "", eof: bool = False)
         if not answered and "[y/N]" in seen:
             answered = True
             os.write(fd, b"\x04" if eof else typed.encode())
+    else:
+        os.kill(pid, signal.SIGKILL)  # an answer that never comes fails its test and holds up no other
     _, status = os.waitpid(pid, 0)
     os.close(fd)
     return Done(os.waitstatus_to_exitcode(status), seen.replace("\r\n", "\n"), "")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli import environment, msd, msd_on_terminal
+from tests.cli import environment, heard, msd, msd_on_terminal
 from tests.planted import World, boolean, contribution, gate, ledger, manifest
 
 JSON_VERBS = [
@@ -502,6 +502,7 @@ class TestProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=heard,
         )
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
         time.sleep(0.1)

@@ -13,6 +13,7 @@ import re
 import select
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -25,7 +26,7 @@ from attrs import define, field
 
 from msd_host import SkipCode
 from msd_host.cli.words import GROUPS
-from tests.cli import environment
+from tests.cli import environment, heard
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -155,6 +156,7 @@ class Shell:
 def on_terminal(argv: list[str], env: dict[str, str], typed: str) -> str:
     pid, fd = pty.fork()
     if pid == 0:  # pragma: no cover - the child becomes another program
+        heard()
         os.execvpe(argv[0], argv, env)
     said, answered, deadline = b"", False, time.monotonic() + 120
     while time.monotonic() < deadline:
@@ -169,6 +171,8 @@ def on_terminal(argv: list[str], env: dict[str, str], typed: str) -> str:
         if not answered and b"[y/N]" in said:
             answered = True
             os.write(fd, f"{typed}\n".encode())
+    else:
+        os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     os.close(fd)
     return said.decode().replace("\r\n", "\n")

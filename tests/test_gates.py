@@ -18,7 +18,7 @@ from msd_host import MSD, Host, PredicateKind, PredicateVerdict, UsageError, fir
 from msd_host.loop.frontmatter import NoScalar, Scalar, is_equal, scalar_at
 from msd_host.loop.gates import GateReport, GateResult
 from msd_host.loop.predicates import EVALUATORS
-from tests.cli import msd
+from tests.cli import heard, msd
 from tests.planted import World, bare_product, boolean, gate, manifest
 
 POINT = "plan:pre"  # where no first-party gate of MSD stands
@@ -631,6 +631,7 @@ class TestCommandLine:
             env=environment(world.home),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            preexec_fn=heard,
         )
         running = world.project / "running"
         while not (running.exists() and running.read_text().endswith("\n")):

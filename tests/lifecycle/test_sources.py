@@ -156,6 +156,21 @@ class TestGit:
         git("commit", "-qm", "link", cwd=repo)
         assert code_of(bench, f"git+file://{repo}") == "bundle-refused"
 
+    @pytest.mark.parametrize("how", ["insteadOf", "remote"])
+    def test_what_is_fetched_is_what_was_named_and_judged(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch, how: str
+    ) -> None:
+        """The user's own configuration of git cannot send it past the policy, nor past what is recorded."""
+        repo = self.repo(bench)
+        other = bench.root / "other"
+        shutil.copytree(repo, other)
+        settings = bench.root / "owner" / ".gitconfig"
+        settings.parent.mkdir()
+        lines = {"insteadOf": f'[url "file://{other}"]\n\tinsteadOf', "remote": f'[remote "file://{repo}"]\n\turl'}
+        settings.write_text(f"{lines[how]} = file://{repo if how == 'insteadOf' else other}\n")
+        monkeypatch.setenv("HOME", str(settings.parent))
+        assert code_of(bench, f"git+file://{repo}") == "address-refused"
+
     def test_pins_that_git_cannot_verify_S16(self, bench: Bench) -> None:
         request = Request(allow_insecure_loopback=True, integrity=integrity(b""))
         assert code_of(bench, f"git+file://{self.repo(bench)}", request) == "pin-refused"

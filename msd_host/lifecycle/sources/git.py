@@ -125,7 +125,20 @@ def _remote(source: Source, room: Path, terms: Terms) -> _Remote:
         **_authorization(given, user, secret),
     )
     git = Tool(argv, room, env, terms, terms.limits.download_bytes, (secret, quote(secret, safe="")))
-    return _Remote(git, url)
+    remote = _Remote(git, url)
+    _require_unchanged(remote)
+    return remote
+
+
+def _require_unchanged(remote: _Remote) -> None:
+    """The address that was judged is the one git goes to: its own configuration may send it elsewhere."""
+    meant = remote.ask("ls-remote", "--get-url", "--", remote.url).out.decode("utf-8", "replace").rstrip("\n")
+    if meant != remote.url:
+        raise LifecycleError(
+            "address-refused",
+            f"the configuration of git replaces {quoted(bare(remote.url))} with {quoted(clean(bare(meant), 200))}"
+            " (url.….insteadOf), which is not what was asked for; name that address itself",
+        )
 
 
 def _without_credentials(url: str) -> tuple[str, str, str]:
