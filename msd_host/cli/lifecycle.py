@@ -66,6 +66,7 @@ def install(session: Session, words: list[str]) -> int:
 
 
 def _carry_out(session: Session, lifecycle: Lifecycle, prepared: Prepared, given: Any, again: str) -> int:
+    again += _as_given(given)
     if given.dry_run:
         document = {**prepared.to_dict(), "dryRun": True}
         session.answer(
@@ -77,6 +78,17 @@ def _carry_out(session: Session, lifecycle: Lifecycle, prepared: Prepared, given
     for note in done.notes:
         session.out.warn(f"{session.product.command}: note: {clean(note)}")
     return 0
+
+
+def _as_given(given: Any) -> str:
+    """The options of this run that a printed command needs to do the same."""
+    words = [word for file in getattr(given, "shared_file", ()) for word in ("--shared-file", shell_word(file))]
+    if getattr(given, "integrity", None):
+        words += ["--integrity", shell_word(given.integrity)]
+    for name in ("allow_downgrade", "allow_insecure_loopback"):
+        if getattr(given, name, False):
+            words.append(f"--{name.replace('_', '-')}")
+    return "".join(f" {word}" for word in words)
 
 
 def _hint(session: Session, prepared: Prepared, again: str) -> str:
@@ -179,7 +191,7 @@ def _updated(
             raise outcome
         if given.dry_run:
             return {**outcome.to_dict(), "status": "unchanged" if outcome.same else "would-update", "reason": None}
-        agreed = _consent(session, outcome, given, f"update {id}{_flag(outcome)}")
+        agreed = _consent(session, outcome, given, f"update {id}{_flag(outcome)}{_as_given(given)}")
         return {**lifecycle.commit(outcome, agreed=agreed).to_dict(), "reason": None}
     except MSDError as error:
         return {

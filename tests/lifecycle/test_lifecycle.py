@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,9 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
 @pytest.fixture
 def world(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
+
+
+OWNER = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
 
 
 class TestTheWholeWay:
@@ -410,6 +414,27 @@ class TestCommandLine:
         bench.install(bench.source())
         done = msd(bench, "capability", "rollback", "acme")
         assert done.code == 3 and "no earlier version" in done.err
+
+    @pytest.mark.parametrize("how", ["dry-run", "asked"])
+    def test_the_command_it_prints_does_what_this_run_would(self, world: Bench, how: str) -> None:
+        """With every option of this run, however odd the names are."""
+        subprocess.run(["git", "init", "-q", "re po"], cwd=world.root, check=True)
+        folder = world.root / "re po"
+        (folder / "acme").mkdir()
+        hooks = [{"event": "Stop", "script": "h.py"}]
+        (folder / "acme" / "capability.json").write_text(json.dumps(manifest("acme", hooks=hooks)))
+        (folder / "acme" / "h.py").write_text("")
+        subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
+        subprocess.run(["git", *OWNER, "commit", "-qm", "one"], cwd=folder, check=True)
+        words = [f"git+file://{folder}".replace(" ", "%20"), "--scope", "project", "--allow-insecure-loopback"]
+        words += ["--shared-file", "its settings.json", *(["--dry-run"] if how == "dry-run" else [])]
+        done = msd(world, "capability", "install", *words)
+        said = done.out if how == "dry-run" else done.err
+        line = next(x for x in reversed(said.splitlines()) if "capability install" in x)
+        command = shlex.split(line[line.index("capability install") :])
+        assert msd(world, *command).code == 0
+        assert world.accepted() == {"acme"}
+        assert "hook run acme Stop" in (world.project / "its settings.json").read_text()
 
 
 class TestAtTheSameTime:
