@@ -93,6 +93,8 @@ class Prepared:
         head = f"{self.kind} {self.id} {self.version}" + (f" (now {self.current})" if self.current else "")
         told = self.seen.disclosure.lines() if self.seen.disclosure is not None else []
         lines = [head, *(f"  {line}" for line in told)]
+        if self.shared:
+            lines += ["  written into settings of other tools:", *(f"    {clean(path, 400)}" for path in self.shared)]
         if self.changes is not None:
             lines += ["  changed since you last agreed:", *(f"    {line}" for line in self.changes.lines())]
         return lines

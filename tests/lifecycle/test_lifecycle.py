@@ -430,6 +430,7 @@ class TestCommandLine:
         words += ["--shared-file", "its settings.json", *(["--dry-run"] if how == "dry-run" else [])]
         done = msd(world, "capability", "install", *words)
         said = done.out if how == "dry-run" else done.err
+        assert str(world.project / "its settings.json") in said
         line = next(x for x in reversed(said.splitlines()) if "capability install" in x)
         command = shlex.split(line[line.index("capability install") :])
         assert msd(world, *command).code == 0
