@@ -317,6 +317,11 @@ class TestConfiguration:
     def test_the_projects_file_is_damaged(self, world: World) -> None:
         (world.project / ".planning" / "config.json").write_text("{")
         assert found(world)["config-damaged"].severity == "warning"
+
+    def test_a_value_that_does_not_fit_its_key(self, world: World) -> None:
+        (world.project / ".planning" / "config.json").write_text('{"audit": {"block_shipping": "maybe"}}')
+        one = found(world)["config-problem"]
+        assert one.severity == "warning" and "audit.block_shipping" in one.message and "not a boolean" in one.message
         assert msd(world, "doctor").code == 0
 
 

@@ -13,7 +13,7 @@ __all__ = ["check"]
 
 
 def check(ground: Ground) -> Iterator[Finding]:
-    """Each layer's file, and problems that no single file is to blame for."""
+    """Each layer's file, problems that no single file is to blame for, and values that do not fit their keys."""
     told = set()
     for layer in ground.config.layers:
         if layer.problem is None:
@@ -23,6 +23,6 @@ def check(ground: Ground) -> Iterator[Finding]:
         fault = layer.problem.removeprefix(f"{os.path.basename(layer.path)} ")
         message = f"the {layer.name}'s configuration {layer.path} {fault}; nothing in it counts"
         yield finding("config-damaged", severity, layer.path, message, command=ground.edit(layer.path))
-    for problem in ground.config.problems:
+    for problem in ground.host.activation(ground.composition).survey():
         if not any(path and clean(path) in problem for path in told):
             yield finding("config-problem", WARNING, problem, problem, command=ground.run("settings list"))

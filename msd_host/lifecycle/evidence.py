@@ -43,7 +43,7 @@ def in_place(host: Host, ground: Ground, id: str) -> tuple[str | None, str | Non
     reader = snapshot_reader(snapshot, limits.manifest_bytes)
     decoded, _ = decode_bundle(lambda: reader(MANIFEST), reader, id, codec_of(host.product))
     raw = decoded.capability.raw if decoded.capability is not None else decoded.raw
-    version = raw.get("version") if hasattr(raw, "get") else None
+    version = raw.get("version") if isinstance(raw, Mapping) else None
     return (version if isinstance(version, str) else None), snapshot.content_hash
 
 

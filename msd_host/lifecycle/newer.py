@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -129,5 +130,5 @@ def _version_in(host: Host, source: Source) -> str | None:
         document = decode(read_path(host.files, str(path), limits.manifest_bytes, "capability.json"), limits)
     except (ReadFault, JsonFault) as fault:
         raise LifecycleError("unreadable", clean(fault)) from None
-    version = document.get("version") if hasattr(document, "get") else None
+    version = document.get("version") if isinstance(document, Mapping) else None
     return version if isinstance(version, str) else None

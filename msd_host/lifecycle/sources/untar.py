@@ -9,6 +9,7 @@ from __future__ import annotations
 import tarfile
 import zlib
 from pathlib import Path
+from tarfile import EmptyHeaderError, EOFHeaderError, HeaderError, TarFile, TarInfo  # type: ignore[attr-defined]
 from typing import BinaryIO, NoReturn
 
 from ...errors import LifecycleError
@@ -72,16 +73,16 @@ def _broken(error: Exception) -> LifecycleError:
     )
 
 
-class _Strict(tarfile.TarInfo):
+class _Strict(TarInfo):
     """A header that is broken ends the unpacking. `tarfile` itself would take it for the end of the archive."""
 
     @classmethod
-    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Strict:
+    def fromtarfile(cls, tarfile: TarFile) -> _Strict:
         try:
-            return super().fromtarfile(tarfile_)
-        except (tarfile.EOFHeaderError, tarfile.EmptyHeaderError):  # type: ignore[attr-defined]
+            return super().fromtarfile(tarfile)
+        except (EOFHeaderError, EmptyHeaderError):
             raise
-        except tarfile.HeaderError as error:
+        except HeaderError as error:
             raise _broken(error) from None
 
 
