@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import ssl
 import subprocess
 import tarfile
 import threading
@@ -23,8 +24,8 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 @contextmanager
-def served(routes: Mapping[str, Answer | bytes]) -> Iterator[str]:
-    """An http server on the loopback interface; gives its address."""
+def served(routes: Mapping[str, Answer | bytes], certificate: Path | None = None) -> Iterator[str]:
+    """An http server on the loopback interface, or an https one with *certificate*; gives its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -45,13 +46,31 @@ def served(routes: Mapping[str, Answer | bytes]) -> Iterator[str]:
             """Nobody reads it."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        name = "http://127.0.0.1" if certificate is None else "https://localhost"
+        yield f"{name}:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()
+
+
+def certificate_for(folder: Path, name: str) -> Path:
+    """A fresh certificate of the host *name* with its key, signed by itself."""
+    path = folder / f"{name}.pem"
+    words = "req -x509 -newkey rsa:2048 -nodes -days 2".split()
+    extra = ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
+    made = [folder / f"{name}.key", folder / f"{name}.crt"]
+    subprocess.run(
+        ["openssl", *words, *extra, "-keyout", made[0], "-out", made[1]], check=True, capture_output=True, cwd=folder
+    )
+    path.write_bytes(made[0].read_bytes() + made[1].read_bytes())
+    return path
 
 
 def redirect(target: str, status: int = 302) -> Answer:

@@ -24,6 +24,7 @@ from tests.cli import msd
 from tests.lifecycle.ground import Bench
 from tests.lifecycle.serving import (
     bundle_members,
+    certificate_for,
     cut_off,
     endless,
     git,
@@ -214,6 +215,35 @@ class TestArchives:
         with served({"/a.tgz": redirect("/b.tgz"), "/b.tgz": data}) as address:
             bench.install(f"{address}/a.tgz", request=HERE)
             assert bench.ledger()["acme"]["resolved"]["url"] == f"{address}/b.tgz"
+
+    @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+    @pytest.mark.parametrize(
+        ("known", "name", "code"),
+        [(True, "localhost", None), (False, "localhost", "unreachable"), (True, "example.org", "unreachable")],
+        ids=["good", "signed-by-nobody-known", "of-another-host"],
+    )
+    def test_https_is_asked_for_its_certificate(
+        self, bench: Bench, monkeypatch: pytest.MonkeyPatch, known: bool, name: str, code: str | None
+    ) -> None:
+        certificate = certificate_for(bench.root, name)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate if known else bench.root / "none.pem"))
+        (bench.root / "none.pem").write_text("")
+        data = self.archive(bench)
+        with served({"/a.tgz": redirect("/b.tgz"), "/b.tgz": data}, certificate) as address:
+            if code is None:
+                assert bench.install(f"{address}/a.tgz", request=HERE).version == "1.0.0"
+                assert bench.ledger()["acme"]["resolved"]["url"] == f"{address}/b.tgz"
+            else:
+                assert code_of(bench, f"{address}/a.tgz", HERE) == code
+                assert bench.accepted() == set()
+
+    @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+    def test_https_does_not_lead_back_to_http(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        certificate = certificate_for(bench.root, "localhost")
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with served({"/b.tgz": self.archive(bench)}) as plain:
+            with served({"/a.tgz": redirect(f"{plain}/b.tgz")}, certificate) as address:
+                assert code_of(bench, f"{address}/a.tgz", HERE) == "redirect-refused"
 
     def test_a_pin_holds_or_refuses_S14(self, bench: Bench) -> None:
         data = self.archive(bench)
