@@ -62,6 +62,21 @@ def msd(world: Any, *words: str, cwd: Path | None = None, **env: str) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
+def is_gone(pid_file: Path) -> bool:
+    """Whether the process that wrote its number there has ended; it may need a moment to be reaped."""
+    pid = int(pid_file.read_text())
+    for _ in range(500):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        if Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] == "Z":
+            return True
+        time.sleep(0.02)
+    os.kill(pid, signal.SIGKILL)
+    return False
+
+
 def heard() -> None:
     """Hear every signal in a new process, also those that whoever runs the tests ignores."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):

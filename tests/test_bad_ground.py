@@ -21,7 +21,7 @@ from msd_host import MSD, Host, UsageError
 from msd_host.host import parse_trust
 from msd_host.reading.files import Files
 from msd_host.text import clean, shell_word
-from tests.cli import Done, environment, msd
+from tests.cli import Done, environment, is_gone, msd
 from tests.planted import World, boolean, gate, is_root
 
 SCRIPT = Path(__file__).parents[1] / "bin" / "msd"
@@ -146,11 +146,7 @@ class TestToldToEnd:
             time.sleep(0.02)
         process.send_signal(number)
         assert process.wait(30) == (130 if number == signal.SIGINT else 128 + number)
-        pid = int(note.read_text())
-        while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
-            time.sleep(0.02)
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+        assert is_gone(note)
 
 
 class TestStoreThatDoesNotCount:

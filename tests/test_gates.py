@@ -18,7 +18,7 @@ from msd_host import MSD, Host, PredicateKind, PredicateVerdict, UsageError, fir
 from msd_host.loop.frontmatter import NoScalar, Scalar, is_equal, scalar_at
 from msd_host.loop.gates import GateReport, GateResult
 from msd_host.loop.predicates import EVALUATORS
-from tests.cli import heard, msd
+from tests.cli import heard, is_gone, msd
 from tests.planted import World, bare_product, boolean, gate, manifest
 
 POINT = "plan:pre"  # where no first-party gate of MSD stands
@@ -43,21 +43,6 @@ def checked(world: World, check: dict[str, Any], *, phase_dir: Any = None, **fie
     world.add_global("acme", gates=[gate(POINT, check=check, **fields)])
     (result,) = world.host.check_gates(POINT, world.project, phase_dir=phase_dir).gates
     return result
-
-
-def is_gone(pid_file: Path) -> bool:
-    """Whether the process that wrote its number there has ended; it may need a moment to be reaped."""
-    pid = int(pid_file.read_text())
-    for _ in range(100):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        if Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().split(")")[1].split()[0] == "Z":
-            return True
-        time.sleep(0.02)
-    os.kill(pid, signal.SIGKILL)
-    return False
 
 
 class TestVocabulary:

@@ -41,19 +41,23 @@ def held(home: str, ground: Ground, *, patience: float = 0.0) -> Iterator[None]:
     except OSError as error:
         raise DamagedState(f"{clean(os.path.join(home, own), 400)} cannot be used ({error_name(error)})") from error
     with closing(ground.files, folder):
-        path = os.path.join(home, own, f"{sha256_hex(os.fsencode(ground.owner))[:32]}.lock")
+        place_of_both = os.path.join(home, own, sha256_hex(os.fsencode(ground.owner))[:32])
+        # The name of the holder lies beside the lock: some versions of the library empty the file they wait for.
+        path, holder = f"{place_of_both}.lock", f"{place_of_both}.holder"
         lock = FileLock(path, timeout=patience, mode=0o600)
         try:
             lock.acquire(poll_interval=0.02)
         except Timeout:
-            raise BusyError(f"another process{_holder(path)} is changing overlays there; nothing was changed") from None
+            raise BusyError(
+                f"another process{_holder(holder)} is changing overlays there; nothing was changed"
+            ) from None
         except NotImplementedError:
             raise DamagedState(f"the file system of {clean(home, 400)} has no locks; nothing was changed") from None
         except OSError as error:
             raise DamagedState(f"{clean(path, 400)} cannot be locked ({error_name(error)})") from error
         try:
             with _taken(ground, time.monotonic() + patience):
-                _sign(path)
+                _sign(holder)
                 yield
         finally:
             lock.release()

@@ -272,7 +272,7 @@ class TestBadGround:
 
     def test_a_lock_file_that_is_no_file(self, project: Bench) -> None:
         project.install(project.source())
-        (lock,) = (project.home / ".msd" / "locks").iterdir()
+        (lock,) = (project.home / ".msd" / "locks").glob("*.lock")
         lock.unlink()
         lock.mkdir()
         done = msd(project, "capability", "remove", "acme", "--scope", "project", "--yes")
