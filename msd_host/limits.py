@@ -30,6 +30,7 @@ class Limits:
     hashed_bytes_per_root: int = 256 * MIB  # a repository may not make every load hash gigabytes
     searched_bytes_per_root: int = 4 * MIB  # of manifests that only lend their gate points; broken ones count twice
     json_depth: int = 64
+    surface_bytes: int = 256 * MIB  # what one projection may hold in memory and put into a tool's folder
     string_chars: int = 64 * KIB
     candidates_per_root: int = 4096
     reason_chars: int = 300  # what a person still reads on one line

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import stat as st
 import subprocess
 import sys
@@ -11,18 +13,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from msd_host import MSD, MSDError, NotFound, Refused
+from msd_host import MSD, FirstParty, Host, MSDError, NotFound, Refused
 from msd_host.activation import tree as tree_module
-from msd_host.activation.projection import Projected, with_name
+from msd_host.activation.projection import Projected, marker_name, with_name
 from msd_host.activation.site import index_name
 from msd_host.activation.switches import WHOLE
+from msd_host.cli.app import run
 from msd_host.errors import DamagedState
+from msd_host.model.capability import Capability
+from msd_host.model.frozen import freeze
 from tests.cli import environment, msd
-from tests.planted import World, boolean, contribution, gate, is_root
+from tests.planted import World, bare_product, boolean, contribution, gate, is_root, manifest, step
 
 INDEX = index_name("msd")
 RUNTIMES = ("claude", "codex", "cursor", "gemini", "opencode")
@@ -289,6 +295,68 @@ class TestApply:
         assert os.access(world.root / "tool" / "skills" / "msd-acme-skill" / "run.sh", os.X_OK)
         assert not (world.root / "tool" / "skills" / "msd-acme-skill" / "SKILL.md").stat().st_mode & st.S_IXUSR
 
+    def test_each_skill_says_where_it_came_from(self, world: World) -> None:
+        folder = skilled(world)
+        (folder / "skills" / "acme-skill" / marker_name("msd").upper()).write_text("other\n")
+        done = apply(world, world.root / "tool")
+        seen = tree(world.root / "tool")
+        assert seen["skills/msd-acme-skill/.msd-capability-skill"] == "acme\n"
+        assert seen["skills/msd-research/.msd-capability-skill"] == "research\n"
+        assert any(".MSD-CAPABILITY-SKILL" in what for what, _ in done.left_out), "a bundle cannot say it for us"
+
+    def test_agents_of_another_form_are_named(self, world: World) -> None:
+        skilled(world)
+        (told,) = [why for what, why in apply(world, world.root / "tool", "codex").left_out if what == "agents"]
+        assert "acme-agent" in told and "form of its own" in told
+        assert not [w for w, _ in apply(world, world.root / "tool", "cursor").left_out if w == "agents"]
+
+    @pytest.mark.parametrize("stem", ["a.b", "a..b", "A_b", "x.", "0", "a" * 64, "SKILL.md", "msd-acme", "-.-"])
+    def test_odd_names(self, world: World, stem: str) -> None:
+        """A name the manifest may have makes one folder; another never gets to a file system (P18)."""
+        world.add_global("acme", files={f"skills/{stem}/SKILL.md": SKILL}, skills=[stem])
+        apply(world, world.root / "tool")
+        made = {p for p in tree(world.root / "tool") if p.startswith(f"skills/msd-{stem}/")}
+        assert len(made) == (2 if "acme" in world.accepted() else 0)
+        assert (stem == "-.-") is not ("acme" in world.accepted())
+
+    @pytest.mark.parametrize("stem", ["", "..", ".", "a/b", "/a", "a\0b", "../../out", "con", "é", "a\n", "a b", "🙂"])
+    def test_names_no_manifest_may_have_P18(self, world: World, stem: str) -> None:
+        world.add_global("acme", skills=[stem], agents=[stem])
+        assert "acme" not in world.accepted()
+        assert not any(w.owner == "acme" for p in apply(world, world.root / "tool").plans for w in p.writes)
+
+    @pytest.mark.parametrize("skills", [["Deploy", "deploy"], ["deploy", "DEPLOY"]])
+    def test_names_that_differ_in_case_alone_are_one(self, world: World, skills: list[str]) -> None:
+        """On some file systems they are; so only one of them is ever written."""
+        one, other = skills
+        world.add_global("first", files={f"skills/{one}/SKILL.md": SKILL}, skills=[one])
+        world.add_global("second", files={f"skills/{other}/SKILL.md": SKILL}, skills=[other])
+        world.add_global(
+            "both", files={f"skills/{s}x/SKILL.md": SKILL for s in skills}, skills=[f"{s}x" for s in skills]
+        )
+        apply(world, world.root / "tool")
+        folders = [name.casefold() for name in os.listdir(world.root / "tool" / "skills")]
+        assert len(folders) == len(set(folders)) and folders.count("msd-deploy") <= 1
+
+    def test_files_that_differ_in_case_alone_are_one_and_named(self, world: World) -> None:
+        folder = skilled(world)
+        (folder / "skills" / "acme-skill" / "NOTES.md").write_text("A")
+        (folder / "skills" / "acme-skill" / "notes.md").write_text("b")
+        done = apply(world, world.root / "tool")
+        assert any("notes.md" in what.lower() and "lies there" in why for what, why in done.left_out)
+        names = [name.lower() for name in os.listdir(world.root / "tool" / "skills" / "msd-acme-skill")]
+        assert names.count("notes.md") == 1 and apply(world, world.root / "tool").is_whole
+
+    def test_bounds(self, world: World) -> None:
+        skilled(world)
+        base = world.root / "tool"
+        for fields in ({"surface_bytes": 1000}, {"ledger_bytes": 500}):
+            product = attrs.evolve(MSD, limits=attrs.evolve(MSD.limits, **fields))
+            host = Host(product, home=world.home, discover_extensions=False)
+            with pytest.raises(Refused, match="nothing was changed"):
+                host.surface.apply(host.compose(world.project), "claude", config_dir=str(base))
+            assert not tree(base) if base.exists() else True
+
 
 class TestTrust:
     def test_project_bytes_come_from_the_copy_that_was_agreed_to(self, world: World) -> None:
@@ -408,6 +476,90 @@ class TestHostileGround:
         with pytest.raises(DamagedState):
             apply(world, base)
 
+    @pytest.mark.parametrize("name", ["mkdir", "link"])
+    @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES, errno.ENOSPC])
+    def test_a_folder_that_takes_nothing(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+    ) -> None:
+        """Whoever runs the tests; what was begun is ended when it can be."""
+        skilled(world)
+        base = world.root / "tool"
+        base.mkdir()
+
+        def refuse(*words: Any, **named: Any) -> None:
+            raise OSError(number, os.strerror(number), words[0])
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, refuse)
+            with pytest.raises(DamagedState, match=errno.errorcode[number]):
+                apply(world, base)
+        assert not [p for p in base.rglob("*") if ".tmp-" in p.name]
+        assert apply(world, base).is_whole and apply(world, base).is_whole
+
+    def test_a_file_system_without_links(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*words: Any, **named: Any) -> None:
+            raise OSError(errno.EPERM, "no links here")
+
+        skilled(world)
+        monkeypatch.setattr(os, "link", refuse)
+        assert apply(world, world.root / "tool").is_whole
+        assert "skills/msd-acme-skill/SKILL.md" in tree(world.root / "tool")
+
+    @pytest.mark.parametrize("links", [True, False])
+    def test_what_a_person_writes_meanwhile_is_theirs(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, links: bool
+    ) -> None:
+        """New, changed and no longer wanted files, each edited after the look and before our turn."""
+        skilled(world)
+        gone = skilled(world, "gone")
+        base, new = world.root / "tool", "skills/msd-late-skill/SKILL.md"
+        apply(world, base)
+        old, dropped = "skills/msd-acme-skill/SKILL.md", "skills/msd-gone-skill/SKILL.md"
+        (world.global_folder("acme") / "skills" / "acme-skill" / "SKILL.md").write_text(SKILL + "New.\n")
+        shutil.rmtree(gone)
+        skilled(world, "late")
+        real = tree_module.create_file
+
+        def meddled(fd: int, name: str, data: bytes, mode: int) -> None:
+            real(fd, name, data, mode)
+            if name.startswith(f".{INDEX}"):
+                for path in (new, old, dropped):
+                    (base / path).parent.mkdir(exist_ok=True)
+                    (base / path).write_text("a person's")
+
+        def refuse(*words: Any, **named: Any) -> None:
+            raise OSError(errno.EPERM, "no links here")
+
+        monkeypatch.setattr(tree_module, "create_file", meddled)
+        if not links:
+            monkeypatch.setattr(os, "link", refuse)
+        done = apply(world, base)
+        late = {path for path, why in done.plans[0].kept if why == "somebody changed it meanwhile"}
+        assert late == {new, old, dropped} and not done.is_whole
+        assert all((base / path).read_text() == "a person's" for path in late)
+        assert not late & {*(w.path for w in done.plans[0].writes), *done.plans[0].removes}
+
+    @pytest.mark.parametrize("is_dry", [True, False])
+    @pytest.mark.parametrize("path", [".claude", "../project/.claude", "{project}/.claude", "link/below"])
+    def test_a_named_folder_in_the_project_is_reached_through_no_link(
+        self, world: World, path: str, is_dry: bool
+    ) -> None:
+        skilled(world)
+        out = world.root / "out"
+        out.mkdir()
+        (world.project / ".claude").symlink_to(out)
+        (world.project / "link").symlink_to(out)
+        words = ["--config-dir", path.format(project=world.project), *(["--dry-run"] if is_dry else [])]
+        done = msd(world, "surface", "apply", "--runtime", "claude", *words)
+        assert done.code == 7 and "link" in done.err and "Traceback" not in done.err
+        assert not list(out.iterdir())
+
+    def test_a_named_folder_in_the_project(self, world: World) -> None:
+        skilled(world, project=True)
+        for path in ("tool", "deep/er/tool", "."):
+            assert msd(world, "surface", "apply", "--runtime", "claude", "--config-dir", path).code == 0
+            assert (world.project / path / "skills" / "msd-acme-skill" / "SKILL.md").is_file()
+
     def test_a_file_in_place_of_the_folder(self, world: World) -> None:
         (world.root / "tool").write_text("a file")
         done = msd(world, "surface", "apply", "--runtime", "claude", "--config-dir", str(world.root / "tool"))
@@ -442,7 +594,7 @@ class TestInterrupted:
             world.host.settings.change(world.host.compose(world.project), [_off("research")])
             count[0] = 0
             with monkeypatch.context() as patch:
-                for name in ("rename", "rmdir", "unlink", "mkdir"):
+                for name in ("rename", "rmdir", "unlink", "mkdir", "link"):
                     patch.setattr(os, name, dying(at, getattr(os, name)))
                 patch.setattr(tree_module, "create_file", dying(at, tree_module.create_file))
                 try:
@@ -494,34 +646,67 @@ def test_only_the_name_in_the_frontmatter_changes(body: bytes, has_name: bool, n
     assert with_name(body, "msd-x") == body or body.lstrip(b"\xef\xbb\xbf").startswith(b"---")
 
 
+@pytest.mark.parametrize(
+    ("head", "left"),
+    [
+        ('"name": old', []),
+        ("'name' : old", []),
+        ("name : old", []),
+        ("name: >-\n  folded\n\n  more", []),
+        ("name:\n  old", []),
+        ("description: x\nname: old # why", ["description: x"]),
+        ("names: x", ["names: x"]),
+        ("meta:\n  name: inner", ["meta:", "  name: inner"]),
+        ("name: |\n  old\ndescription: x\nlicense: y", ["description: x", "license: y"]),
+    ],
+)
+def test_a_name_is_replaced_whole_however_it_is_written(head: str, left: list[str]) -> None:
+    lines = with_name(f"---\n{head}\n---\nname: body\n".encode(), "msd-x").decode().split("\n")
+    assert [line for line in lines if line != "name: msd-x"] == ["---", *left, "---", "name: body", ""]
+    assert lines.count("name: msd-x") == 1
+
+
 POINTS = MSD.contract.points
+FAILS = {"predicate": {"kind": "command-exit-zero", "command": "exit 1"}}
 KINDS: dict[str, Callable[[str], dict[str, Any]]] = {
-    "step": lambda point: {
-        "steps": [{"point": point, "ref": {"skill": "acme-skill"}, "produces": [], "consumes": [], "onError": "skip"}]
-    },
+    "step": lambda point: {"steps": [step(point, ref={"agent": "acme-agent"}, fragment={"inline": "Do it."})]},
     "contribution": lambda point: {
         "contributions": [
             contribution(point, into=next(s for s in MSD.contract.steps if point in s.points).agent_roles[0])
         ]
     },
-    "gate": lambda point: {"gates": [gate(point, blocking=False)]},
+    "gate": lambda point: {"gates": [gate(point, check=FAILS)]},
 }
 
 
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_hook_kind_works_at_every_point_for_an_overlay(world: World, kind: str, point: str) -> None:
-    """Through the command line, as for first-party; a gate is also told by `loop check`."""
-    skilled(world, project=True, **KINDS[kind](point))
-    envelope = msd(world, "loop", "render-hooks", point).json()
-    ours = [hook for hook in envelope["activeHooks"] if hook["capId"] == "acme"]
-    assert (
-        [hook["kind"] for hook in ours] == [kind] and '"acme"' in envelope["rendered"] or "acme" in envelope["rendered"]
-    )
-    assert msd(world, "loop", "render-hooks", point, "--active-cap", "acme").out == "true\n"
-    if kind == "gate":
-        told = msd(world, "loop", "check", point, "--json").json()
-        assert "acme" in json.dumps(told)
+def test_every_hook_kind_works_at_every_point_for_a_project_overlay_as_for_first_party(
+    tmp_path: Path, kind: str, point: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command line gives the same answers and exit codes; nothing differs but where it comes from."""
+    fields = {"agents": ["acme-agent"], **KINDS[kind](point)}
+    theirs = World(tmp_path / "theirs")
+    theirs.add_project("acme", **fields)
+    theirs.grant("acme")
+    ours = World(tmp_path / "ours", attrs.evolve(bare_product(), first_party=_shipped(manifest("acme", **fields))))
+
+    def told(world: World, *words: str) -> tuple[int, Any]:
+        monkeypatch.chdir(world.project)
+        code = run(world.host.product, ["--home", str(world.home), "--no-plugins", "loop", *words])
+        return code, json.loads(capsys.readouterr().out.replace("project", "first-party"))
+
+    for words in (("render-hooks", point), ("check", point, "--format", "json")):
+        assert told(theirs, *words) == told(ours, *words)
+    code, envelope = told(theirs, "render-hooks", point)
+    assert code == 0 and [(h["capId"], h["kind"]) for h in envelope["activeHooks"]] == [("acme", kind)]
+    code, checked = told(theirs, "check", point, "--format", "json")
+    assert code == (10 if kind == "gate" else 0) and checked["passed"] is (kind != "gate")
+    assert [g["outcome"] for g in checked["gates"]] == (["blocked"] if kind == "gate" else [])
+
+
+def _shipped(document: dict[str, Any]) -> FirstParty:
+    return FirstParty(lambda: (Capability(freeze(document)),))
 
 
 VERBS = [
@@ -549,7 +734,6 @@ def test_one_process_composes_once(
     world: World, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from msd_host import host as host_module
-    from msd_host.cli.app import run
 
     skilled(world, project=True, config={"acme.on": boolean()})
     calls: list[str] = []

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ..errors import Refused, UsageError
 from ..model.capability import Capability
-from ..reading.roots import os_home
+from ..reading.roots import Roots, os_home
 from ..text import clean, quoted
 
-__all__ = ["Place", "Shelf", "shelves_of"]
+__all__ = ["Place", "Shelf", "confined", "shelves_of"]
 
 
 @frozen
@@ -71,6 +71,20 @@ def shelves_of(
         base = _base(runtime.id, descriptor, entry, env, config_dir, project)
         by_base.setdefault(base, []).append(_shelf(runtime.id, entry))
     return tuple(Place(base, tuple(shelves), project) for base, shelves in by_base.items()), tuple(left)
+
+
+def confined(place: Place, roots: Roots) -> Place:
+    """*place*, and where it lies in the served project, no link of that project leads out of it.
+
+    A project that is the home too is the user's own ground, links and all.
+    """
+    served, canonical = roots.served, roots.served_path
+    if place.top is not None or served is None or canonical is None or roots.one_folder:
+        return place
+    for top in (served.given, canonical):
+        if os.path.commonpath((top, place.base)) == top:
+            return evolve(place, base=os.path.join(canonical, os.path.relpath(place.base, top)), top=canonical)
+    return place
 
 
 def _shelf(id: str, entry: Mapping[str, Any]) -> Shelf:

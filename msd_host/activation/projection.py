@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from ..errors import DamagedState, NotFound, Refused
 from ..model.capability import Capability
 from ..model.scope import Scope
 from ..text import nearest, quoted
-from .layout import Place, Shelf, shelves_of
+from .layout import Place, Shelf, confined, shelves_of
 from .material import Material
 from .site import Site, SitePlan, Wanted
 from .state import Activation
@@ -20,7 +21,9 @@ from .state import Activation
 if TYPE_CHECKING:
     from ..host import Host
 
-__all__ = ["Projected", "Projection", "is_projected"]
+__all__ = ["Projected", "Projection", "is_projected", "marker_name", "with_name"]
+
+_NAME = re.compile(rb"""(?:name|"name"|'name')[ \t]*:(?:[ \t\r]|$)""")
 
 
 @frozen
@@ -84,7 +87,8 @@ class Projection:
         if local and project is None:
             raise NotFound("there is no project here, so there is no folder of one to fill")
         self._everything = local or config_dir is not None
-        self._places, left = shelves_of(self._runtime, host.env, config_dir=config_dir, project=project)
+        places, left = shelves_of(self._runtime, host.env, config_dir=config_dir, project=project)
+        self._places = [confined(place, composition.roots) for place in places]
         self._left: list[tuple[str, str]] = [(what.partition(":")[0], what.partition(": ")[2]) for what in left]
 
     def run(self, *, dry_run: bool = False) -> Projected:
@@ -99,10 +103,26 @@ class Projection:
         plans = []
         for place in self._places:
             site = Site(self._host.files, self._host.product.limits, place, self._host.product.name)
-            wanted = [*self._wanted(place)]
+            wanted = self._bounded(place)
             plans.append(site.plan(wanted) if dry_run else site.apply(wanted))
+        if not any(shelf.kind == "agents" for place in self._places for shelf in place.shelves):
+            self._leave_agents()
         left = tuple(dict.fromkeys(self._left))
         return Projected(self._runtime.id, tuple(plans), left, dry_run)
+
+    def _bounded(self, place: Place) -> list[Wanted]:
+        """What belongs there; of names that a file system may take for one, the first alone."""
+        limit, total = self._host.product.limits.surface_bytes, 0
+        wanted: dict[str, Wanted] = {}
+        for one in self._wanted(place):
+            first = wanted.setdefault(one.path.casefold(), one)
+            if first is not one:
+                self._left.append((f"{one.owner}: {one.path}", f"{quoted(first.path)} of {first.owner} lies there"))
+                continue
+            total += len(one.data)
+            if total > limit:
+                raise Refused(f"skills and agents hold more than {limit} bytes in all; nothing was changed")
+        return [*wanted.values()]
 
     def _wanted(self, place: Place) -> Iterator[Wanted]:
         for capability in self._composition.registry.capabilities.values():
@@ -129,6 +149,14 @@ class Projection:
             )
         return True
 
+    def _leave_agents(self) -> None:
+        agents = [
+            agent for c in self._composition.registry.capabilities.values() if self._is_due(c) for agent in c.agents
+        ]
+        if agents:
+            why = f"{self._runtime.id} takes agents in a form of its own, so {', '.join(sorted(agents))} stay out"
+            self._left.append(("agents", why))
+
     def _on_shelf(self, shelf: Shelf, capability: Capability) -> Iterator[Wanted]:
         stems: Sequence[str] = capability.skills if shelf.kind == "skills" else capability.agents
         for stem in stems:
@@ -141,9 +169,16 @@ class Projection:
                 self._left.append((f"{capability.id}: {shelf.kind[:-1]} {stem}", refusal.message))
 
     def _skill(self, shelf: Shelf, id: str, stem: str) -> Iterator[Wanted]:
-        for rest, file in self._material.skill(id, stem).items():
+        files = self._material.skill(id, stem)
+        yield Wanted(shelf.path(stem, marker_name(self._host.product.name)), f"{id}\n".encode(), id)
+        for rest, file in files.items():
             data = with_name(file.data, f"{shelf.prefix}{stem}") if rest == "SKILL.md" else file.data
             yield Wanted(shelf.path(stem, rest), data, id, file.executable)
+
+
+def marker_name(product: str) -> str:
+    """The file in a skill's folder that names the capability it came from, for people and other tools."""
+    return f".{product}-capability-skill"
 
 
 def _fits(supported: Sequence[str], unsupported: Sequence[str], runtime: str) -> bool:
@@ -166,16 +201,20 @@ def with_name(data: bytes, name: str) -> bytes:
     A file without frontmatter stays as it is.
     """
     lines = data.split(b"\n")
-    if lines[0].rstrip(b"\r").removeprefix(b"\xef\xbb\xbf") != b"---":
+    if lines[0].rstrip().removeprefix(b"\xef\xbb\xbf") != b"---":
         return data
-    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == b"---"), None)
+    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in (b"---", b"...")), None)
     if end is None:
         return data
     tail = b"\r" if lines[0].endswith(b"\r") else b""
-    wanted = b"name: " + name.encode() + tail
-    at = next((n for n in range(1, end) if lines[n].startswith(b"name:")), None)
-    if at is None:
-        lines.insert(1, wanted)
-    else:
-        lines[at] = wanted
-    return b"\n".join(lines)
+    head = lines[1:end]
+    at = next((n for n, line in enumerate(head) if _NAME.match(line)), None)
+    rest = head if at is None else head[:at] + head[_end_of_value(head, at) :]
+    place = 0 if at is None else at
+    named = [*rest[:place], b"name: " + name.encode() + tail, *rest[place:]]
+    return b"\n".join([lines[0], *named, *lines[end:]])
+
+
+def _end_of_value(lines: Sequence[bytes], at: int) -> int:
+    """The line after the value that begins at *at*; what is indented or empty below it belongs to it."""
+    return next((n for n in range(at + 1, len(lines)) if lines[n].strip() and lines[n][:1] not in b" \t"), len(lines))

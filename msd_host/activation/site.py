@@ -7,15 +7,17 @@ nothing happen but the removal of files whose exact content it already knows, wh
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from ..digests import sha256_hex
-from ..errors import DamagedState
+from ..errors import DamagedState, Refused
 from ..limits import Limits
 from ..model.frozen import FrozenDict
 from ..reading.files import Files, ReadFault, read_at
@@ -23,7 +25,7 @@ from ..reading.jsontext import JsonFault, decode
 from ..text import clean
 from ..trust.private import error_name
 from .layout import Place
-from .tree import Tree
+from .tree import LINKS, Taken, Tree
 
 __all__ = ["Site", "SitePlan", "Wanted", "index_name"]
 
@@ -73,9 +75,20 @@ class Site:
 
     def plan(self, wanted: Sequence[Wanted]) -> SitePlan:
         """Compare *wanted* with what lies there. Raises `DamagedState` where that cannot be told."""
-        with self._tree.opened() as base:
+        with self._told("looked at"), self._tree.opened() as base:
             known = {} if base is None else self._index(base)
             return self._compared(base, known, wanted)
+
+    @contextmanager
+    def _told(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno in (*LINKS, errno.EEXIST):
+                why = f"{clean(self._place.base, 400)}: a link or a file is in the way of this folder"
+                raise DamagedState(f"{why}; nothing is put behind it") from error
+            name = clean(error.filename if isinstance(error.filename, str) else self._place.base, 400)
+            raise DamagedState(f"{name} could not be {what} ({error_name(error)})") from error
 
     def _compared(self, base: int | None, known: Mapping[str, tuple[str, ...]], wanted: Sequence[Wanted]) -> SitePlan:
         writes: list[Wanted] = []
@@ -163,41 +176,54 @@ class Site:
 
         Raises `DamagedState` where something cannot be written, `BusyError` where another process is at it.
         """
-        try:
-            with self._tree.opened(create=True) as base:
-                assert base is not None
-                self._tree.take_turn(base, patience)
-                known = self._index(base)
-                plan = self._compared(base, known, wanted)
-                if plan.writes or plan.removes or plan.forgotten or any(o.path not in known for o in plan.same):
-                    self._change(base, known, plan)
-                return plan
-        except OSError as error:
-            path = clean(error.filename or self._place.base, 400)
-            raise DamagedState(f"{path} could not be written ({error_name(error)})") from error
+        with self._told("written"), self._tree.opened(create=True) as base:
+            assert base is not None
+            self._tree.take_turn(base, patience)
+            known = self._index(base)
+            plan = self._compared(base, known, wanted)
+            if plan.writes or plan.removes or plan.forgotten or any(o.path not in known for o in plan.same):
+                return self._change(base, known, plan)
+            return plan
 
-    def _change(self, base: int, known: Mapping[str, tuple[str, ...]], plan: SitePlan) -> None:
+    def _change(self, base: int, known: Mapping[str, tuple[str, ...]], plan: SitePlan) -> SitePlan:
         """The index first knows old and new content, then the files change, then it knows the new content alone."""
-        entries: dict[str, dict[str, Any]] = {
-            one.path: {"owner": one.owner, "sha256": [one.digest]} for one in (*plan.same, *plan.writes)
-        }
+        same = {one.path: _entry(one) for one in plan.same}
         kept = {
             path: {"sha256": [*known[path]]} for path, _ in plan.kept if path in known and path not in plan.forgotten
         }
-        before: dict[str, dict[str, Any]] = {
-            **kept,
-            **entries,
-            **{path: {"sha256": [*known[path]]} for path in plan.removes},
-        }
-        for one in plan.writes:
-            before[one.path] = {"owner": one.owner, "sha256": [one.digest, *known.get(one.path, ())]}
-        self._write_index(base, before)
-        for one in plan.writes:
-            self._tree.write(base, one.path, one.data, 0o777 if one.executable else 0o666)
-        for path in plan.removes:
-            self._tree.remove(base, path, max(len(s.subpath) for s in self._place.shelves if s.holds(path)))
-        self._write_index(base, {**kept, **entries})
+        both = {one.path: _entry(one, known.get(one.path, ())) for one in plan.writes}
+        gone = {path: {"sha256": [*known[path]]} for path in plan.removes}
+        self._write_index(base, {**kept, **same, **both, **gone})
+        written = [one for one in plan.writes if self._written(base, one, known.get(one.path, ()))]
+        removed = [path for path in plan.removes if self._removed(base, path, known[path])]
+        self._write_index(base, {**kept, **same, **{one.path: _entry(one) for one in written}})
+        taken = sorted({one.path for one in plan.writes}.difference(one.path for one in written))
+        taken += sorted(set(plan.removes).difference(removed))
+        late = tuple((path, "somebody changed it meanwhile") for path in taken)
+        return evolve(plan, writes=(*written,), removes=(*removed,), kept=plan.kept + late)
+
+    def _written(self, base: int, one: Wanted, before: tuple[str, ...]) -> bool:
+        try:
+            self._tree.write(base, one.path, one.data, 0o777 if one.executable else 0o666, before)
+        except Taken:
+            return False
+        return True
+
+    def _removed(self, base: int, path: str, before: tuple[str, ...]) -> bool:
+        depth = max(len(s.subpath) for s in self._place.shelves if s.holds(path))
+        try:
+            self._tree.remove(base, path, depth, before)
+        except Taken:
+            return False
+        return True
 
     def _write_index(self, base: int, entries: Mapping[str, Mapping[str, Any]]) -> None:
         document = {"schema": 1, "files": {path: entries[path] for path in sorted(entries)}}
-        self._tree.write(base, self._name, (json.dumps(document, indent=1) + "\n").encode(), 0o666)
+        data = (json.dumps(document, indent=1) + "\n").encode()
+        if len(data) > self._limits.ledger_bytes:  # what is written must be readable the next time
+            raise Refused(f"{len(entries)} files are more than one folder takes; nothing was changed")
+        self._tree.write(base, self._name, data, 0o666, None)
+
+
+def _entry(one: Wanted, before: Sequence[str] = ()) -> dict[str, Any]:
+    return {"owner": one.owner, "sha256": [one.digest, *before]}

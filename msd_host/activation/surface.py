@@ -10,6 +10,7 @@ from attrs import frozen
 from ..composition import Composition
 from ..errors import DamagedState, NotFound, Refused, UsageError
 from ..model.capability import TIERS
+from ..reading.roots import absolute
 from ..text import nearest, quoted
 from . import store
 from .change import on_surface
@@ -112,10 +113,16 @@ class Surface:
         local: bool = False,
         dry_run: bool = False,
     ) -> Projected:
-        """Bring skills and agents of active capabilities into the folder of *runtime*; see `Projection`."""
+        """Bring skills and agents of active capabilities into the folder of *runtime*.
+
+        Its usual folder, or *config_dir*, or with *local* the one in the served project. Raises `NotFound` for no
+        runtime, `UsageError` where it has no such folder, `Refused` where consent counts for this run alone or
+        there is too much, `DamagedState` where something cannot be read or written, `BusyError` as `Site.apply`.
+        """
         if config_dir is not None and local:
             raise UsageError("a folder that is named, or the project's own; not both")
-        return Projection(self._host, composition, runtime, config_dir=config_dir, local=local).run(dry_run=dry_run)
+        folder = None if config_dir is None else absolute(config_dir)
+        return Projection(self._host, composition, runtime, config_dir=folder, local=local).run(dry_run=dry_run)
 
     def _stem(self, composition: Composition, stem: str) -> str:
         """*stem* as the registry has it, also where it was given with the prefix that tools show."""

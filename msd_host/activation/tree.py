@@ -6,18 +6,25 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from ..digests import sha256_hex
 from ..errors import BusyError
 from ..reading.files import Files, ReadFault, read_at
 from ..text import clean
 from ..trust.private import closing, create_file, error_name, spare_name, sweep, sync_folder
 
-__all__ = ["Tree"]
+__all__ = ["LINKS", "Taken", "Tree"]
 
-_LINKS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+#: What opening says where a link, or no folder, is in the way.
+LINKS = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL)
 _STALE_SECONDS = 3600.0
+
+
+class Taken(Exception):
+    """Somebody put or changed a file between the look and the writing; it is theirs."""
 
 
 class Tree:
@@ -95,7 +102,7 @@ class Tree:
         except ReadFault as fault:
             return None if fault.kind == "missing" else f"what is there {fault.message.removeprefix(name).strip()}"
         except OSError as error:
-            return "a link or a file is in its way" if error.errno in _LINKS else error_name(error)
+            return "a link or a file is in its way" if error.errno in LINKS else error_name(error)
 
     def is_empty(self, base: int, path: str) -> bool:
         """Whether the folder *path* is absent or holds nothing."""
@@ -105,29 +112,57 @@ class Tree:
         except OSError:
             return True
 
-    def write(self, base: int, path: str, data: bytes, mode: int) -> None:
-        """The file *path* holds *data* or what it held before."""
+    def write(self, base: int, path: str, data: bytes, mode: int, before: Collection[str] | None = ()) -> None:
+        """The file *path* holds *data* or what it held before.
+
+        *before* are the digests of what may be replaced: none for a file that is not there, None for whatever is.
+        Raises `Taken` where something else lies there by now.
+        """
         *folders, name = path.split("/")
         with self.folder(base, folders, create=True) as fd:
-            self._put(fd, name, data, mode)
+            self._put(fd, name, data, mode, before)
 
-    def _put(self, fd: int, name: str, data: bytes, mode: int) -> None:
+    def _put(self, fd: int, name: str, data: bytes, mode: int, before: Collection[str] | None) -> None:
         prefix = f".{name[:60]}.tmp-"
         sweep(self._files, fd, (prefix,), time.time() - _STALE_SECONDS)
         spare = spare_name(prefix)
         try:
             create_file(fd, spare, data, mode)
-            os.rename(spare, name, src_dir_fd=fd, dst_dir_fd=fd)
-        except BaseException:
+            self._place(fd, spare, name, before)
+        finally:
             with suppress(OSError):
                 os.unlink(spare, dir_fd=fd)
-            raise
         sync_folder(fd)
 
-    def remove(self, base: int, path: str, depth: int) -> None:
-        """The file, and the folders that are empty without it; the first *depth* of them stay."""
+    def _place(self, fd: int, spare: str, name: str, before: Collection[str] | None) -> None:
+        """A new name is linked, which replaces nothing, where the file system has links."""
+        if before is not None:
+            if not before:
+                try:
+                    os.link(spare, name, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
+                    return
+                except FileExistsError:
+                    raise Taken(name) from None
+                except OSError as error:
+                    if error.errno not in _NO_LINKS:
+                        raise
+            self._still(fd, name, before)
+        os.rename(spare, name, src_dir_fd=fd, dst_dir_fd=fd)
+
+    def _still(self, fd: int, name: str, before: Collection[str]) -> None:
+        """*name* holds one of *before*, or is gone. Raises `Taken`."""
+        found = self.content(fd, name)
+        if found is not None and (isinstance(found, str) or sha256_hex(found) not in before):
+            raise Taken(name)
+
+    def remove(self, base: int, path: str, depth: int, before: Collection[str]) -> None:
+        """The file, and the folders that are empty without it; the first *depth* of them stay.
+
+        Raises `Taken` where it does not hold one of *before* any more.
+        """
         *folders, name = path.split("/")
         with suppress(FileNotFoundError), self.folder(base, folders, create=False) as fd:
+            self._still(fd, name, before)
             os.unlink(name, dir_fd=fd)
         for end in range(len(folders), depth, -1):
             with suppress(OSError), self.folder(base, folders[: end - 1], create=False) as fd:

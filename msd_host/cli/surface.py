@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..activation.projection import Projected
 from ..activation.surface import Shown
-from ..reading.roots import absolute
 from ..text import clean
 from .activation import disable, enable
 from .session import Parser, Session
@@ -106,7 +105,7 @@ def apply(session: Session, words: list[str]) -> int:
     done = session.host.surface.apply(
         session.composition,
         given.runtime,
-        config_dir=None if given.config_dir is None else absolute(given.config_dir),
+        config_dir=given.config_dir,
         local=given.local,
         dry_run=given.dry_run,
     )
